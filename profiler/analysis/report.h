@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The report model: everything that is shown of a profile, judged. Analysis makes it, output and
+ * plots read it; nobody computes behind it. Unknown numbers are NaN. Names are as captured (any
+ * bytes); who prints them makes them printable.
+ */
+#ifndef RP_ANALYSIS_REPORT_H
+#define RP_ANALYSIS_REPORT_H
+
+#include "capture/profile.h"
+#include "hwdb/hwdb.h"
+#include "support/error.h"
+
+typedef enum rp_side { RP_SIDE_UNKNOWN, RP_SIDE_MEMORY, RP_SIDE_COMPUTE } rp_side;
+typedef enum rp_bound {
+    RP_BOUND_UNKNOWN, RP_BOUND_MEMORY, RP_BOUND_COMPUTE, RP_BOUND_BALANCED, RP_BOUND_LATENCY,
+    RP_BOUNDS
+} rp_bound;
+const char *rp_side_name(rp_side side);
+const char *rp_bound_name(rp_bound bound);
+
+/* One limit that a kernel's time was held against. */
+typedef struct rp_evidence {
+    char key[32];            /* "dram", "l2", "fp32_vector", "issue", "lsu_requests", "wavefronts" ... */
+    bool compute;            /* counts as compute time; else memory time */
+    double work;             /* in work_unit, all launches */
+    const char *work_unit;   /* "byte", "flop", "inst" ... */
+    double peak;             /* work_unit per second */
+    double time_s;           /* work / peak; NaN when not counted */
+    rp_provenance work_provenance, peak_provenance;
+    const char *source;      /* of the peak, or of an imported percentage */
+} rp_evidence;
+
+#define RP_REPORT_EVIDENCE 40
+#define RP_REPORT_NOTES    8
+
+typedef struct rp_report_kernel {
+    int number;              /* 1.. in order of the report; the number on the plot */
+    const char *name, *short_name, *range;
+    size_t device;           /* index in rp_report.devices */
+    bool has_shape;
+    uint32_t grid[3], block[3];
+    uint64_t launches, launches_counted;
+    double time_s, time_mean_s, time_min_s, time_max_s, time_deviation_s; /* total; per launch */
+    double time_share;       /* of the union of kernel intervals on its device */
+    rp_provenance time_provenance;
+    double flops[RP_PRECISIONS][RP_PATHS]; /* totals; NaN unknown */
+    double flops_fp16_acc16_tensor;        /* part of neither: own ceiling; NaN */
+    double flops_total;      /* floating point only; NaN if nothing is known */
+    bool flops_lower_bound;  /* tensor pipe busy, operations not counted */
+    double int_ops;
+    rp_provenance flops_provenance;
+    double bytes[RP_LEVELS]; /* NaN unknown */
+    rp_provenance bytes_provenance;
+    double intensity[RP_LEVELS]; /* FLOP/B; NaN unknown */
+    double flops_per_s;
+    rp_side side;
+    rp_bound bound;
+    char bound_by[32];       /* "dram", "l1 access path", "fp32_vector", "issue"; "" none */
+    char reason[160];        /* of latency or unknown */
+    bool modelled;           /* times are modelled: fractions and time lost are NaN */
+    double roof_time_s;      /* total; the larger ceiling time */
+    double roof_fraction;    /* against theoretical peaks at the observed clock */
+    double nominal_fraction; /* at the nominal clock */
+    double calibrated_fraction; /* against the ceilings that are drawn */
+    double time_lost_s;      /* measured minus drawn-roof time; NaN */
+    bool above_roof;
+    char above_reason[200];  /* likely causes */
+    rp_cache_state cache;
+    rp_evidence evidence[RP_REPORT_EVIDENCE];
+    size_t evidence_count;
+    char *notes[RP_REPORT_NOTES];
+    size_t note_count;
+} rp_report_kernel;
+
+typedef struct rp_report_device {
+    char *name, *chip, *compute_capability; /* "" unknown */
+    char *source;            /* how it was matched, which ceilings, from where */
+    bool emulated;
+    double observed_clock_hz, nominal_clock_hz;
+    rp_ceiling *ceilings;    /* those that are drawn: one per precision and path, one per level */
+    size_t ceiling_count;
+    double busy_s, sum_s, span_s, idle_s, copy_s;
+    double capacity, bandwidth, compute; /* the three utilisations, fractions of 1; NaN unknown */
+    double peak_allocated_bytes, memory_bytes;
+} rp_report_device;
+
+typedef struct rp_report_copy {
+    size_t device;
+    char kind[16];
+    uint64_t count;
+    double bytes, time_s, bytes_per_s;
+    rp_provenance time_provenance;
+} rp_report_copy;
+
+typedef struct rp_report {
+    char *source, *tool;
+    rp_report_device *devices;
+    size_t device_count;
+    rp_report_kernel *kernels; /* worst time loss first */
+    size_t kernel_count;
+    rp_report_copy *copies;
+    size_t copy_count;
+    double gpu_time_s;       /* union, all devices summed */
+    double gpu_sum_s;        /* sum of kernel times */
+    double wall_s;
+    double time_share_by_bound[RP_BOUNDS], time_lost_by_bound[RP_BOUNDS];
+    double capacity, bandwidth, compute; /* utilisations over all devices */
+    double model_flops_utilisation;      /* --model-flops; NaN */
+    uint64_t launches, launches_kept, launches_invalid;
+    bool modelled;
+    rp_profile_note *notes;
+    size_t note_count;
+} rp_report;
+
+void rp_report_free(rp_report *report);
+
+#endif
