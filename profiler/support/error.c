@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Filling in and extending error messages, cut where they do not fit.
+ */
+#include "support/error.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Ends a message that did not fit with "...", without leaving half a UTF-8 character before it. */
+static void mark_cut(char *message, size_t size) {
+    size_t end = size - 4;
+    while (end > 0 && ((unsigned char)message[end] & 0xC0) == 0x80)
+        end--;
+    memcpy(message + end, "...", 4);
+}
+
+rp_code rp_fail(rp_error *error, rp_code code, const char *format, ...) {
+    if (!error)
+        return code;
+    error->code = code;
+    va_list args;
+    va_start(args, format);
+    int length = vsnprintf(error->message, sizeof error->message, format, args);
+    va_end(args);
+    if (length < 0)
+        error->message[0] = '\0';
+    else if ((size_t)length >= sizeof error->message)
+        mark_cut(error->message, sizeof error->message);
+    return code;
+}
+
+rp_code rp_error_prefix(rp_error *error, const char *format, ...) {
+    if (!error)
+        return RP_INTERNAL;
+    char prefix[sizeof error->message];
+    va_list args;
+    va_start(args, format);
+    int length = vsnprintf(prefix, sizeof prefix, format, args);
+    va_end(args);
+    if (length < 0)
+        return error->code;
+    rp_error old = *error;
+    return rp_fail(error, old.code, "%s: %s", prefix, old.message);
+}
