@@ -9,6 +9,22 @@
  * logged per SM, and the logs are applied to L2 in SM order between waves of blocks; L2 may be
  * sliced by address over the workers, each slice in that same order. Counts never depend on how
  * many host threads there are.
+ *
+ * The models, all of them stated so that a reader can disagree:
+ * - Sectors: the distinct 32-byte sectors that a warp instruction touches.
+ * - L1 wavefronts: one for each distinct 128-byte line of a global or local access.
+ * - Shared wavefronts: 32 banks of 4 bytes; accesses of 8 bytes go by half warps, of 16 by quarter
+ *   warps; a wavefront serves one word of each bank (any number of threads may read it, or write
+ *   it: one wins); atomics on the same word take one each. Bank conflicts: the wavefronts over one
+ *   for each such part of the warp that has an active thread.
+ * - L1: 128-byte lines of four sectors, 8 ways, LRU, indexed by a rotation hash. Loads allocate.
+ *   Stores write through and do not allocate, except to local memory; atomics go to L2.
+ * - L2: the device's whole L2, 128-byte lines of four sectors, 16 ways, LRU, write-back, allocate on
+ *   loads, stores and atomics. A load or an atomic that misses reads the sector from DRAM; a store
+ *   does not (byte masks are not modelled: a sector counts as written whole). Atomics count in
+ *   l2_write_sectors. The two halves of the L2 of large devices are one here.
+ * - DRAM: sectors that L2 misses, and dirty sectors it evicts or, in cold mode, still holds at the
+ *   launch's end.
  */
 #ifndef EMU_MEMORY_TRAFFIC_H
 #define EMU_MEMORY_TRAFFIC_H
@@ -24,12 +40,19 @@ typedef enum emu_access_op { EMU_LOAD, EMU_STORE, EMU_ATOMIC } emu_access_op; /*
  * (not from L1), .nc (read-only path). */
 typedef enum emu_access_cache { EMU_CACHE_ALL, EMU_CACHE_L2_ONLY } emu_access_cache;
 
+/* NULL: no memory. */
 emu_traffic *emu_traffic_create(const emu_device_spec *spec, const emu_options *options);
 void emu_traffic_destroy(emu_traffic *traffic);
 
-/* A launch begins: shared memory takes its part of the unified L1 (SHARED_BYTES per block, BLOCKS
- * resident per SM), cold caches are emptied. */
+/* Device memory is [BASE, BASE+SIZE); global accesses outside it go to the host over the bus
+ * (host_bytes) and past the cache models. Until this is called everything is device memory. */
+void emu_traffic_set_device_range(emu_traffic *traffic, uint64_t base, uint64_t size);
+
+/* A launch begins: shared memory takes its part of the unified L1 (SHARED_BYTES per block, the
+ * kept-back part included, BLOCKS resident per SM). L1 is always empty at the start of a launch, as
+ * on the hardware; L2 is empty in cold mode. Counters start at zero. */
 void emu_traffic_begin(emu_traffic *traffic, uint32_t shared_bytes, uint32_t blocks_per_sm);
+/* May be called from several workers at once, for different SMs. */
 emu_traffic_sm *emu_traffic_get_sm(emu_traffic *traffic, int sm);
 
 /* One warp access of BYTES per thread (1, 2, 4, 8, 16, 32) by the threads of MASK. ADDRESS[lane] is
@@ -40,11 +63,20 @@ void emu_traffic_access(emu_traffic_sm *sm, emu_space space, emu_access_op op,
                         emu_access_cache cache, uint32_t bytes, uint32_t mask,
                         const uint64_t address[32]);
 
-/* A wave is over: applies the SMs' logs to L2. SLICE of SLICES, to be called from one worker each;
+/* True when SM's log has grown so long that its blocks should pause (at any warp boundary) until
+ * the next drain: that is what bounds the memory of a kernel whose only wave runs for hours. It
+ * depends on the SM's own accesses alone, so pausing on it keeps counts independent of host
+ * threads. A machine that never asks still counts right, until the logs of all SMs exceed 4 GiB:
+ * then the launch's cache counts are given up (caches_valid is false). */
+bool emu_traffic_log_full(const emu_traffic_sm *sm);
+
+/* A wave is over: applies the SMs' logs to L2, 256 entries of each SM in turn. SLICE of SLICES, to be called from one worker each;
  * all workers must have finished the wave, and none may start the next before all slices are done. */
 void emu_traffic_drain(emu_traffic *traffic, int slice, int slices);
 
-/* The launch is over: writes back what it must, adds everything to COUNTS. */
+/* The launch is over: drains what is left, writes back dirty lines (cold mode), and adds to COUNTS
+ * load_, store_ and atomic_bytes, _requests and _sectors, shared_wavefronts, shared_bank_conflicts,
+ * l1_wavefronts and the cache fields. */
 void emu_traffic_end(emu_traffic *traffic, emu_counts *counts);
 
 #endif
