@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The command line parser; see options.h.
+ */
+#include "commands/options.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int rp_options_error(const rp_options *options, const char *format, ...) {
+    va_list arguments;
+    fprintf(stderr, "roofprof %s: ", options->argv[0]);
+    va_start(arguments, format);
+    vfprintf(stderr, format, arguments);
+    va_end(arguments);
+    fprintf(stderr, "; see 'roofprof %s --help'\n", options->argv[0]);
+    return RP_USAGE;
+}
+
+int rp_options_fail(const rp_options *options, const rp_error *error) {
+    fprintf(stderr, "roofprof %s: %s\n", options->argv[0], error->message);
+    return error->code;
+}
+
+static void print_option(const rp_option *option) {
+    char left[64];
+    if (option->letter)
+        snprintf(left, sizeof left, "-%c, --%s%s%s", option->letter, option->name,
+                 option->argument ? " " : "", option->argument ? option->argument : "");
+    else
+        snprintf(left, sizeof left, "    --%s%s%s", option->name, option->argument ? " " : "",
+                 option->argument ? option->argument : "");
+    printf("  %-26s", left);
+    if (strlen(left) > 25)
+        printf("\n%28s", "");
+    for (const char *p = option->help; *p; p++) {
+        putchar(*p);
+        if (*p == '\n')
+            printf("%28s", "");
+    }
+    putchar('\n');
+}
+
+static void print_help(const rp_options *options) {
+    printf("usage: roofprof %s [OPTION]... %s\n\n%s\n", options->argv[0], options->usage,
+           options->intro);
+    for (size_t i = 0; i < options->count; i++)
+        print_option(&options->table[i]);
+    static const rp_option help = {"help", 'h', NULL, "this text"};
+    print_option(&help);
+    if (options->outro)
+        printf("\n%s", options->outro);
+}
+
+/* Edits between two names, at most 3: enough to guess what was meant. */
+static int distance(const char *a, size_t length, const char *b, int limit) {
+    size_t other = strlen(b);
+    if (length == 0 || other == 0 || limit == 0)
+        return length == other && (length == 0 || memcmp(a, b, length) == 0)
+                   ? 0
+                   : (int)(length > other ? length - other : other - length) +
+                         (length && other ? 1 : 0);
+    if (*a == *b)
+        return distance(a + 1, length - 1, b + 1, limit);
+    int best = distance(a + 1, length - 1, b + 1, limit - 1);
+    int skip = distance(a + 1, length - 1, b, limit - 1),
+        add = distance(a, length, b + 1, limit - 1);
+    best = skip < best ? skip : best;
+    best = add < best ? add : best;
+    return best + 1;
+}
+
+static int unknown(const rp_options *options, const char *word, size_t length) {
+    int best = 4;
+    const char *nearest = NULL;
+    for (size_t i = 0; i < options->count; i++) {
+        int d = distance(word + 2, length - 2, options->table[i].name, 3);
+        if (d < best) {
+            best = d;
+            nearest = options->table[i].name;
+        }
+    }
+    if (nearest && best <= 3)
+        rp_options_error(options, "there is no option '%.*s' (did you mean '--%s'?)", (int)length,
+                         word, nearest);
+    else
+        rp_options_error(options, "there is no option '%.*s'", (int)length, word);
+    return RP_OPTION_BAD;
+}
+
+/* The option's value: what follows in the same word (INLINE), or the next word. */
+static int take(rp_options *options, size_t index, const char *shown, const char *inline_value) {
+    if (!options->table[index].argument) {
+        if (inline_value) {
+            rp_options_error(options, "option '%s' takes no value", shown);
+            return RP_OPTION_BAD;
+        }
+        options->value = NULL;
+    } else if (inline_value) {
+        options->value = inline_value;
+    } else if (options->at < options->argc) {
+        options->value = options->argv[options->at++];
+    } else {
+        rp_options_error(options, "option '%s' needs a value (%s)", shown,
+                         options->table[index].argument);
+        return RP_OPTION_BAD;
+    }
+    return (int)index;
+}
+
+static int long_option(rp_options *options, const char *word) {
+    const char *equals = strchr(word, '=');
+    size_t length = equals ? (size_t)(equals - word) : strlen(word);
+    if (strcmp(word, "--help") == 0) {
+        print_help(options);
+        return RP_OPTION_HELP;
+    }
+    for (size_t i = 0; i < options->count; i++)
+        if (strlen(options->table[i].name) == length - 2 &&
+            memcmp(options->table[i].name, word + 2, length - 2) == 0)
+            return take(options, i, word, equals ? equals + 1 : NULL);
+    return unknown(options, word, length);
+}
+
+int rp_options_next(rp_options *options) {
+    if (options->at >= options->argc)
+        return RP_OPTION_END;
+    const char *word = options->argv[options->at++];
+    if (options->only_positional || word[0] != '-' || word[1] == '\0') {
+        options->value = word;
+        return RP_OPTION_POSITIONAL;
+    }
+    if (strcmp(word, "--") == 0) {
+        options->only_positional = true;
+        return rp_options_next(options);
+    }
+    if (word[1] == '-')
+        return long_option(options, word);
+    if (strcmp(word, "-h") == 0) {
+        print_help(options);
+        return RP_OPTION_HELP;
+    }
+    for (size_t i = 0; i < options->count; i++)
+        if (options->table[i].letter == word[1])
+            return take(options, i, word, word[2] ? word + 2 : NULL);
+    rp_options_error(options, "there is no option '%.2s'", word);
+    return RP_OPTION_BAD;
+}
+
+/* Factor of a size suffix; NaN if it is none. */
+static double suffix_factor(const char *suffix) {
+    static const char letters[] = "kMGTP";
+    if (*suffix == '\0')
+        return 1;
+    const char *found = strchr(letters, *suffix == 'K' ? 'k' : *suffix);
+    if (!found || (suffix[1] && strcmp(suffix + 1, "i") != 0))
+        return NAN;
+    return pow(suffix[1] ? 1024 : 1000, (double)(found - letters + 1));
+}
+
+bool rp_options_number(const rp_options *options, const char *name, double least, double most,
+                       double *value) {
+    char *end = NULL;
+    errno = 0;
+    double number = strtod(options->value, &end);
+    double factor = end == options->value ? NAN : suffix_factor(end);
+    number *= factor;
+    if (!isfinite(number) || number < least || number > most) {
+        rp_options_error(options, "--%s '%s' is not a number from %g to %g", name, options->value,
+                         least, most);
+        return false;
+    }
+    *value = number;
+    return true;
+}
+
+bool rp_options_integer(const rp_options *options, const char *name, int64_t least, int64_t most,
+                        int64_t *value) {
+    char *end = NULL;
+    errno = 0;
+    long long number = strtoll(options->value, &end, 10);
+    if (end == options->value || *end || errno || number < least || number > most) {
+        rp_options_error(options, "--%s '%s' is not a whole number from %" PRId64 " to %" PRId64,
+                         name, options->value, least, most);
+        return false;
+    }
+    *value = number;
+    return true;
+}
