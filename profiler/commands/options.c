@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 int rp_options_error(const rp_options *options, const char *format, ...) {
     va_list arguments;
@@ -191,4 +192,68 @@ bool rp_options_integer(const rp_options *options, const char *name, int64_t lea
     }
     *value = number;
     return true;
+}
+
+/* The rank as launchers tell it, most specific first. */
+static const char *rank_text(void) {
+    static const char *const variables[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK",      "PMI_RANK",
+                                            "MV2_COMM_WORLD_RANK",  "FLUX_TASK_RANK", "RANK",
+                                            "SLURM_PROCID"};
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
+        const char *value = getenv(variables[i]);
+        if (value && *value && strspn(value, "0123456789") == strlen(value) && strlen(value) < 12)
+            return value;
+    }
+    return "0";
+}
+
+/* Writes what LETTER stands for; false: nothing. */
+static bool expand(FILE *stream, char letter) {
+    char host[256] = "";
+    switch (letter) {
+    case 'p':
+        fprintf(stream, "%ld", (long)getpid());
+        return true;
+    case 'h':
+        gethostname(host, sizeof host - 1);
+        fputs(host, stream);
+        return true;
+    case 'r':
+        fputs(rank_text(), stream);
+        return true;
+    case '%':
+        fputc('%', stream);
+        return true;
+    default:
+        return false;
+    }
+}
+
+char *rp_options_output_name(const char *pattern, rp_error *error) {
+    char *out = NULL;
+    size_t size = 0;
+    FILE *stream = open_memstream(&out, &size);
+    if (!stream) {
+        rp_fail(error, RP_INTERNAL, "out of memory");
+        return NULL;
+    }
+    const char *p = pattern;
+    bool known = true;
+    for (; known && *p; p++) {
+        if (*p != '%')
+            fputc(*p, stream);
+        else
+            known = expand(stream, *++p);
+    }
+    if (fclose(stream) == 0 && known)
+        return out;
+    free(out);
+    if (known)
+        rp_fail(error, RP_INTERNAL, "out of memory");
+    else
+        rp_fail(error, RP_USAGE,
+                "'%s': a name takes %%p, %%h, %%r and %%%%, and nothing else after "
+                "a '%%'",
+                pattern);
+    return NULL;
 }

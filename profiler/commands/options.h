@@ -59,6 +59,10 @@ int rp_options_error(const rp_options *options, const char *format, ...)
 /* "roofprof COMMAND: error.message" on stderr; returns error->code. */
 int rp_options_fail(const rp_options *options, const rp_error *error);
 
+/* An output name with %p (process id), %h (host), %r (rank under a launcher, else 0) and %%
+ * replaced, the caller's to free; NULL with ERROR filled (RP_USAGE) for another letter. */
+char *rp_options_output_name(const char *pattern, rp_error *error);
+
 /* Values: the whole of TEXT must be a number in range. On failure the usage error is printed and
  * false returned. Sizes and counts take k M G T (and Ki Mi Gi Ti) and 1e9. */
 bool rp_options_integer(const rp_options *options, const char *name, int64_t least, int64_t most,

@@ -4,21 +4,31 @@
  */
 #include "output/json.h"
 
-#include "output/text.h"
+#include "support/text.h"
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
+
+char *rp_shortest(double value, char buffer[RP_SHORTEST]) {
+    for (int digits = 15; digits <= 17; digits++) {
+        snprintf(buffer, RP_SHORTEST, "%.*g", digits, value);
+        if (strtod(buffer, NULL) == value)
+            break;
+    }
+    return buffer;
+}
 
 static void write_escaped(rp_json *json, const char *text) {
     size_t length = strlen(text);
     fputc('"', json->file);
     for (size_t i = 0; i < length;) {
-        uint32_t code;
-        size_t n = rp_text_decode(text + i, length - i, &code);
-        if (n == 0)
-            fprintf(json->file, "\\\\x%02x", (unsigned char)text[i++]);
+        size_t n;
+        int32_t code = rp_text_decode(text + i, length - i, &n);
+        if (code < 0)
+            fprintf(json->file, "\\\\x%02x", (unsigned char)text[i]);
         else if (code == '"' || code == '\\')
-            fprintf(json->file, "\\%c", (int)code);
+            fprintf(json->file, "\\%c", code);
         else if (code == '\n')
             fputs("\\n", json->file);
         else if (code == '\t')
@@ -90,9 +100,9 @@ void rp_json_string(rp_json *json, const char *key, const char *value) {
 }
 
 void rp_json_number(rp_json *json, const char *key, double value) {
-    char buffer[RP_NUMBER];
+    char buffer[RP_SHORTEST];
     before(json, key);
-    fputs(isfinite(value) ? rp_text_shortest(value, buffer) : "null", json->file);
+    fputs(isfinite(value) ? rp_shortest(value, buffer) : "null", json->file);
 }
 
 void rp_json_integer(rp_json *json, const char *key, int64_t value) {

@@ -44,4 +44,8 @@ void rp_json_count(rp_json *json, const char *key, uint64_t value);
 void rp_json_bool(rp_json *json, const char *key, bool value);
 void rp_json_null(rp_json *json, const char *key);
 
+/* The shortest decimal text that reads back as the same double. */
+#define RP_SHORTEST 32
+char *rp_shortest(double value, char buffer[RP_SHORTEST]);
+
 #endif

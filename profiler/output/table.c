@@ -4,8 +4,8 @@
  */
 #include "output/table.h"
 
-#include "output/text.h"
 #include "support/error.h"
+#include "support/text.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,6 +76,10 @@ static void *must(void *pointer) {
     return pointer;
 }
 
+static char *printable(const char *text) {
+    return must(rp_text_printable(text, strlen(text)));
+}
+
 rp_table *rp_table_create(const rp_column *columns, size_t n) {
     rp_table *table = must(calloc(1, sizeof *table));
     table->columns = columns;
@@ -120,7 +124,7 @@ void rp_table_text_as(rp_table *table, const char *value, const char *text) {
     if (!c)
         return;
     c->value = value ? must(strdup(value)) : NULL;
-    c->shown = must(rp_text_printable(text ? text : "-"));
+    c->shown = printable(text ? text : "-");
 }
 
 void rp_table_text(rp_table *table, const char *text) {
@@ -132,12 +136,12 @@ void rp_table_number(rp_table *table, double value, const char *text) {
     if (!c)
         return;
     c->number = value;
-    c->shown = must(rp_text_printable(isnan(value) ? "-" : text));
+    c->shown = printable(isnan(value) ? "-" : text);
 }
 
 void rp_table_count(rp_table *table, uint64_t value) {
     cell *c = next_cell(table, CELL_COUNT);
-    char buffer[RP_NUMBER];
+    char buffer[RP_SHORTEST];
     if (!c)
         return;
     c->count = value;
@@ -180,9 +184,9 @@ static size_t *natural_widths(const rp_table *table) {
     for (size_t c = 0; c < table->column_count; c++) {
         if (table->columns[c].flags & RP_DATA_ONLY)
             continue; /* width 0: not printed */
-        widths[c] = rp_text_width(table->columns[c].title);
+        widths[c] = rp_text_columns(table->columns[c].title);
         for (size_t r = 0; r < table->rows; r++) {
-            size_t width = rp_text_width(shown(at(table, r, c)));
+            size_t width = rp_text_columns(shown(at(table, r, c)));
             if (width > widths[c])
                 widths[c] = width;
         }
@@ -234,7 +238,7 @@ static void fit(const rp_table *table, size_t *widths, size_t limit) {
 static void print_cell(FILE *file, const char *text, size_t width, rp_align align, bool last,
                        rp_style style, rp_colour colour) {
     char *fitted = must(rp_text_fit(text, width));
-    size_t padding = width - rp_text_width(fitted);
+    size_t padding = width - rp_text_columns(fitted);
     if (align == RP_RIGHT)
         fprintf(file, "%*s", (int)padding, "");
     rp_colour_start(file, style, colour);
@@ -295,7 +299,7 @@ void rp_csv_text(FILE *file, const char *text) {
 }
 
 static void print_csv(const rp_table *table, FILE *file) {
-    char buffer[RP_NUMBER];
+    char buffer[RP_SHORTEST];
     for (size_t c = 0; c < table->column_count; c++) {
         fputs(c ? "," : "", file);
         rp_csv_text(file, table->columns[c].key);
@@ -306,11 +310,11 @@ static void print_csv(const rp_table *table, FILE *file) {
             const cell *it = at(table, r, c);
             fputs(c ? "," : "", file);
             if (it->kind == CELL_TEXT && it->value) {
-                char *text = must(rp_text_printable(it->value));
+                char *text = printable(it->value);
                 rp_csv_text(file, text);
                 free(text);
             } else if (it->kind == CELL_NUMBER && isfinite(it->number))
-                fputs(rp_text_shortest(it->number, buffer), file);
+                fputs(rp_shortest(it->number, buffer), file);
             else if (it->kind == CELL_COUNT)
                 fputs(it->shown, file);
         }
@@ -378,15 +382,15 @@ void rp_html_text(FILE *file, const char *text) {
 static void print_html_cell(FILE *file, const cell *it, rp_align align) {
     static const char *const classes[] = {"",       "bold", "dim",     "red", "green",
                                           "yellow", "blue", "magenta", "cyan"};
-    char buffer[RP_NUMBER];
+    char buffer[RP_SHORTEST];
     fprintf(file, "<td class=\"%s %s\"", align == RP_RIGHT ? "r" : "l", classes[it->colour]);
     /* what the page sorts by, and the whole text where a short one is shown */
     if (it->kind == CELL_NUMBER && isfinite(it->number))
-        fprintf(file, " data-value=\"%s\"", rp_text_shortest(it->number, buffer));
+        fprintf(file, " data-value=\"%s\"", rp_shortest(it->number, buffer));
     else if (it->kind == CELL_COUNT)
         fprintf(file, " data-value=\"%s\"", it->shown);
     else if (it->kind == CELL_TEXT && it->value && strcmp(it->value, it->shown) != 0) {
-        char *full = must(rp_text_printable(it->value));
+        char *full = printable(it->value);
         fputs(" title=\"", file);
         rp_html_text(file, full);
         fputs("\"", file);
