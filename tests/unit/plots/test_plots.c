@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Plots: the layout keeps everything in sight, gnuplot draws every kind of report in every format,
+ * and no name, however hostile, becomes more than text. Tests that need gnuplot skip without it.
+ */
+#include "plots/gnuplot.h"
+#include "plots/layout.h"
+#include "sample.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static const char *const hostile[] = {
+    "`touch owned`",
+    "$(touch owned)",
+    "x');alert(1);('",
+    "</title><script>alert(1)</script>",
+    "quote\" then 'more' \\ back\\nslash",
+    "{/Symbol a}_b^c @d ~e &{f} %s %n %%",
+    "# not a comment",
+    "new\nline\ttab\rreturn",
+    "\xff\xfe not UTF-8 \xc3",
+    "\" unset output; system 'touch owned' #",
+    "\u202e reversed",
+    "",
+};
+
+static char folder[] = "/tmp/roofprof-test-plots-XXXXXX";
+
+static bool have_gnuplot(void) {
+    static int known = -1;
+    if (known < 0)
+        known = system("gnuplot --version > /dev/null 2>&1") == 0;
+    return known == 1;
+}
+
+static char *slurp(const char *path, size_t *size) {
+    FILE *f = fopen(path, "r");
+    char *text = NULL;
+    assert_non_null(f);
+    FILE *out = open_memstream(&text, size);
+    for (int c; (c = fgetc(f)) != EOF;)
+        fputc(c, out);
+    fclose(f);
+    fclose(out);
+    return text;
+}
+
+static const char *path_of(const char *name) {
+    static char path[256];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return path;
+}
+
+/* ---- Layout ---------------------------------------------------------------------------------- */
+
+static void everything_is_in_sight(void **state) {
+    (void)state;
+    static const size_t counts[] = {0, 1, 2, 12, 300};
+    for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++) {
+        rp_report report;
+        rp_plot_layout l;
+        rp_plot_options o = RP_PLOT_OPTIONS_INIT;
+        sample_make(&report, counts[c], "kernel");
+        assert_int_equal(rp_plot_layout_make(&report, &o, &l, NULL), RP_OK);
+        assert_int_equal(l.disc_count + l.unplaced, counts[c]);
+        for (size_t i = 0; i < l.disc_count; i++) {
+            const rp_plot_disc *d = &l.discs[i];
+            if (d->in_strip) {
+                assert_true(d->y >= 0 && d->y <= l.strip_max);
+                continue;
+            }
+            assert_true(d->x > l.x.min && d->x < l.x.max);
+            assert_true(d->y > l.y.min && d->y < l.y.max);
+        }
+        for (size_t i = 0; i < l.roof_count; i++) {
+            const rp_plot_roof *r = &l.roofs[i];
+            assert_true(r->x0 >= l.x.min * 0.999 && r->x1 <= l.x.max * 1.001);
+            assert_true(r->y0 >= l.y.min * 0.999 && r->y1 <= l.y.max * 1.001);
+        }
+        rp_plot_layout_free(&l);
+        sample_free(&report);
+    }
+}
+
+/* The ridge is peak over bandwidth of what is in use, and the roofs reach the picture's edges. */
+static void the_ridge_is_where_the_roofs_meet(void **state) {
+    (void)state;
+    rp_report report;
+    rp_plot_layout l;
+    rp_plot_options o = RP_PLOT_OPTIONS_INIT;
+    sample_make(&report, 1, "kernel");
+    assert_int_equal(rp_plot_layout_make(&report, &o, &l, NULL), RP_OK);
+    assert_true(fabs(l.ridge_x - 66.9 / 3.352) < 1e-9);
+    for (size_t i = 0; i < l.roof_count; i++)
+        if (l.roofs[i].used && l.roofs[i].compute)
+            assert_true(fabs(l.roofs[i].x1 / l.x.max - 1) < 1e-9);
+        else if (l.roofs[i].used)
+            assert_true(l.roofs[i].x0 <= l.x.min * 1.001 || l.roofs[i].y0 <= l.y.min * 1.001);
+    rp_plot_layout_free(&l);
+    sample_free(&report);
+}
+
+static void a_kernel_above_the_roof_is_shown_above_it(void **state) {
+    (void)state;
+    rp_report report;
+    rp_plot_layout l;
+    rp_plot_options o = RP_PLOT_OPTIONS_INIT;
+    sample_make(&report, 12, "kernel");
+    assert_int_equal(rp_plot_layout_make(&report, &o, &l, NULL), RP_OK);
+    bool seen = false;
+    for (size_t i = 0; i < l.disc_count; i++)
+        if (l.discs[i].kernel->above_roof) {
+            seen = true;
+            assert_true(l.discs[i].y == l.discs[i].kernel->flops_per_s);
+            assert_true(l.discs[i].y > 3.352e12 * l.discs[i].x);
+        }
+    assert_true(seen);
+    rp_plot_layout_free(&l);
+    sample_free(&report);
+}
+
+/* No FLOPs: in the strip. FLOPs not known: in neither place, but counted. */
+static void unknown_is_not_zero(void **state) {
+    (void)state;
+    rp_report report;
+    rp_plot_layout l;
+    rp_plot_options o = RP_PLOT_OPTIONS_INIT;
+    sample_make(&report, 2, "kernel");
+    report.kernels[0].flops_total = 0;
+    report.kernels[1].flops_total = report.kernels[1].flops_per_s = NAN;
+    assert_int_equal(rp_plot_layout_make(&report, &o, &l, NULL), RP_OK);
+    assert_int_equal(l.disc_count, 1);
+    assert_true(l.discs[0].in_strip);
+    assert_int_equal(l.unplaced, 1);
+    rp_plot_layout_free(&l);
+    sample_free(&report);
+}
+
+static void labels_keep_clear_of_each_other(void **state) {
+    (void)state;
+    rp_report report;
+    rp_plot_layout l;
+    rp_plot_options o = RP_PLOT_OPTIONS_INIT;
+    sample_make(&report, 12, "kernel");
+    assert_int_equal(rp_plot_layout_make(&report, &o, &l, NULL), RP_OK);
+    rp_plot_taken taken = {0};
+    for (size_t i = 0; i < l.roof_count; i++) {
+        const rp_plot_roof *r = &l.roofs[i];
+        if (!r->compute || !r->label_fits)
+            continue;
+        double px = rp_plot_px(&l, r->label_x), py = rp_plot_py(&l, r->label_y);
+        double font = r->used ? l.font : l.font * 0.85;
+        rp_plot_box box = {px - rp_plot_text_width(r->label, font), px, py - font * 0.5,
+                           py + font * 0.5};
+        assert_true(rp_plot_is_free(&taken, &box));
+        rp_plot_take(&taken, &box);
+    }
+    assert_true(taken.count >= 3);
+    free(taken.boxes);
+    rp_plot_layout_free(&l);
+    sample_free(&report);
+}
+
+static void nothing_to_draw_is_said(void **state) {
+    (void)state;
+    rp_report report;
+    rp_plot_layout l;
+    rp_error error;
+    rp_plot_options o = RP_PLOT_OPTIONS_INIT;
+    sample_make(&report, 0, "kernel");
+    report.devices->ceiling_count = 0;
+    assert_int_equal(rp_plot_layout_make(&report, &o, &l, &error), RP_INPUT);
+    assert_non_null(strstr(error.message, "--device"));
+    o.width = 10;
+    assert_int_equal(rp_plot_layout_make(&report, &o, &l, &error), RP_USAGE);
+    o.width = 0;
+    o.device = 1;
+    assert_int_equal(rp_plot_layout_make(&report, &o, &l, &error), RP_USAGE);
+    sample_free(&report);
+}
+
+/* ---- Pictures -------------------------------------------------------------------------------- */
+
+static void draw(const rp_report *report, const char *name, int width, int height, bool levels) {
+    rp_plot_options o = RP_PLOT_OPTIONS_INIT;
+    rp_error error = {0};
+    o.output = path_of(name);
+    o.width = width;
+    o.height = height;
+    o.levels = levels;
+    assert_int_equal(rp_plot_format_of(o.output, &o.format, &error), RP_OK);
+    rp_code code = rp_plot_roofline(report, &o, &error);
+    if (code)
+        fail_msg("%s: %s", name, error.message);
+}
+
+static void every_format_and_size(void **state) {
+    (void)state;
+    if (!have_gnuplot())
+        skip();
+    static const size_t counts[] = {0, 1, 12, 300};
+    static const struct {
+        const char *name, *magic;
+        int width, height;
+    } files[] = {{"a.png", "\x89PNG", 0, 0},
+                 {"b.png", "\x89PNG", 640, 400},
+                 {"c.svg", "<?xml", 1000, 700},
+                 {"d.pdf", "%PDF", 1600, 900},
+                 {"e.txt", "Roofline", 0, 0}};
+    for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++) {
+        rp_report report;
+        sample_make(&report, counts[c], "some_kernel_");
+        if (c == 1)
+            sample_one_level(&report);
+        for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+            size_t size;
+            draw(&report, files[i].name, files[i].width, files[i].height, i == 0);
+            char *data = slurp(path_of(files[i].name), &size);
+            assert_true(size > 500);
+            assert_memory_equal(data, files[i].magic, strlen(files[i].magic));
+            free(data);
+            unlink(path_of(files[i].name));
+        }
+        sample_free(&report);
+    }
+}
+
+static void long_names(void **state) {
+    (void)state;
+    if (!have_gnuplot())
+        skip();
+    char *name = malloc(5001);
+    rp_report report;
+    memset(name, 'n', 5000);
+    name[5000] = 0;
+    sample_make(&report, 3, name);
+    draw(&report, "long.png", 0, 0, false);
+    unlink(path_of("long.png"));
+    sample_free(&report);
+    free(name);
+}
+
+/* Whatever a kernel is called: nothing runs, the SVG stays well-formed and has no script of ours.
+ */
+static void hostile_names(void **state) {
+    (void)state;
+    if (!have_gnuplot())
+        skip();
+    for (size_t i = 0; i < sizeof hostile / sizeof hostile[0]; i++) {
+        rp_report report;
+        rp_plot_options o = RP_PLOT_OPTIONS_INIT;
+        rp_error error = {0};
+        char *svg;
+        sample_make(&report, 1, hostile[i]);
+        o.title = hostile[i];
+        assert_int_equal(chdir(folder), 0);
+        draw(&report, "hostile.png", 700, 500, false);
+        assert_int_equal(rp_plot_roofline_svg(&report, &o, &svg, &error), RP_OK);
+        assert_null(strstr(svg, "alert(1)</script>"));
+        assert_null(strstr(svg, "<script>alert"));
+        assert_null(strstr(svg, "onclick=\"alert"));
+        assert_non_null(strstr(svg, "data-kernel=\"1\""));
+        assert_int_equal(access(path_of("owned"), F_OK), -1);
+        free(svg);
+        unlink(path_of("hostile.png"));
+        sample_free(&report);
+    }
+}
+
+static void without_gnuplot_the_data_is_kept(void **state) {
+    (void)state;
+    rp_report report;
+    rp_plot_options o = RP_PLOT_OPTIONS_INIT;
+    rp_error error = {0};
+    struct stat status;
+    char *path = strdup(getenv("PATH")), keep[256];
+    snprintf(keep, sizeof keep, "%s/keep", folder);
+    sample_make(&report, 3, "kernel");
+    o.output = path_of("none.png");
+    o.keep = keep;
+    setenv("PATH", "/nonexistent", 1);
+    assert_int_equal(rp_plot_roofline(&report, &o, &error), RP_MACHINE);
+    setenv("PATH", path, 1);
+    assert_non_null(strstr(error.message, "gnuplot"));
+    assert_non_null(strstr(error.message, keep));
+    assert_int_equal(access(path_of("none.png"), F_OK), -1);
+    assert_int_equal(stat(path_of("keep/kernels.dat"), &status), 0);
+    assert_int_equal(stat(path_of("keep/roofline.gp"), &status), 0);
+    free(path);
+    sample_free(&report);
+}
+
+static void an_output_that_cannot_be_written(void **state) {
+    (void)state;
+    if (!have_gnuplot())
+        skip();
+    rp_report report;
+    rp_plot_options o = RP_PLOT_OPTIONS_INIT;
+    rp_error error = {0};
+    sample_make(&report, 3, "kernel");
+    o.output = "/nonexistent/folder/a.png";
+    assert_int_equal(rp_plot_roofline(&report, &o, &error), RP_INTERNAL);
+    assert_non_null(strstr(error.message, "/nonexistent/folder"));
+    sample_free(&report);
+}
+
+static void the_ending_says_the_format(void **state) {
+    (void)state;
+    rp_plot_format format;
+    rp_error error;
+    assert_int_equal(rp_plot_format_of("a.PNG", &format, &error), RP_OK);
+    assert_int_equal(format, RP_PLOT_PNG);
+    assert_int_equal(rp_plot_format_of("a.jpeg", &format, &error), RP_USAGE);
+    assert_int_equal(rp_plot_format_of(".png", &format, &error), RP_USAGE);
+}
+
+static int make_folder(void **state) {
+    (void)state;
+    return mkdtemp(folder) ? 0 : -1;
+}
+
+static int remove_folder(void **state) {
+    (void)state;
+    char command[256];
+    snprintf(command, sizeof command, "rm -rf %s", folder);
+    return system(command);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(everything_is_in_sight),
+        cmocka_unit_test(the_ridge_is_where_the_roofs_meet),
+        cmocka_unit_test(a_kernel_above_the_roof_is_shown_above_it),
+        cmocka_unit_test(unknown_is_not_zero),
+        cmocka_unit_test(labels_keep_clear_of_each_other),
+        cmocka_unit_test(nothing_to_draw_is_said),
+        cmocka_unit_test(every_format_and_size),
+        cmocka_unit_test(long_names),
+        cmocka_unit_test(hostile_names),
+        cmocka_unit_test(without_gnuplot_the_data_is_kept),
+        cmocka_unit_test(an_output_that_cannot_be_written),
+        cmocka_unit_test(the_ending_says_the_format),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
