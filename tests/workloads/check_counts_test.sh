@@ -39,7 +39,7 @@ changed() { printf '%s' "$small" | sed "$1"; }
 expect 0 "equal, in another order" "$kernel" "$large" "$small" "$small"
 expect 1 "a launch less" "$kernel" "$large" "$small"
 expect 1 "a launch more" "$kernel" "$large" "$small" "$small" "$small"
-expect 1 "another number of bytes" "$kernel" "$large" "$small" "$(changed s/64}/68}/)"
+expect 1 "another number of bytes" "$kernel" "$large" "$small" "$(changed 's/64}/68}/')"
 expect 1 "bytes that should be none" "$kernel" "$large" "$small" \
     "$(changed 's/"load_bytes"/"store_bytes":{"global":4},"load_bytes"/')"
 expect 1 "caches not modelled" "$kernel" "$large" "$small" \

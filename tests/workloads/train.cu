@@ -540,6 +540,11 @@ static void matmul(const model *mo, matmul_kind kind, float *out, const float *a
     }
 }
 
+/* Blocks for a thread per score: B H T is a multiple of 64 and T of 32. */
+static int score_blocks(const train_shape *s) {
+    return s->batch * s->heads * s->context / 8 * (s->context / 32);
+}
+
 static void forward(model *m) {
     train_shape s = m->shape;
     int rows = s.batch * s.context, C = s.channels, depth = C / s.heads;
@@ -557,7 +562,7 @@ static void forward(model *m) {
                                                            p + w->gamma1, p + w->beta1, C);
         matmul(m, NN, m->layer[l].qkv, m->layer[l].ln1, p + w->qkv, p + w->qkv_bias, rows, 3 * C,
                C);
-        attention_scores<<<att_rows / BLOCK * s.context, BLOCK>>>(
+        attention_scores<<<score_blocks(&s), BLOCK>>>(
             m->layer[l].att, m->layer[l].qkv, 3 * C, m->layer[l].qkv + C, 3 * C,
             1.0f / sqrtf((float)depth), s.context, s.heads, depth);
         attention_softmax<<<att_rows / ROW_WARPS, ROW_BLOCK>>>(m->layer[l].att, s.context);
@@ -607,8 +612,8 @@ static void backward_attention(const model *m, int l) {
     int rows = s.batch * s.context, C = s.channels, depth = C / s.heads;
     int att_rows = rows * s.heads;
     const float *qkv = m->layer[l].qkv, *att = m->layer[l].att, *dmixed = m->dnarrow;
-    attention_scores<<<att_rows / BLOCK * s.context, BLOCK>>>(
-        m->datt, dmixed, C, qkv + 2 * C, 3 * C, 1.0f, s.context, s.heads, depth);
+    attention_scores<<<score_blocks(&s), BLOCK>>>(m->datt, dmixed, C, qkv + 2 * C, 3 * C, 1.0f,
+                                                  s.context, s.heads, depth);
     attention_values_turned<<<rows * C / BLOCK, BLOCK>>>(m->dqkv + 2 * C, 3 * C, att, dmixed, C,
                                                          s.context, s.heads, depth);
     attention_softmax_backward<<<att_rows / ROW_WARPS, ROW_BLOCK>>>(
@@ -1107,6 +1112,16 @@ static options read_options(int argc, char **argv) {
     if (s.channels % s.heads || s.channels / s.heads % 8) {
         fprintf(stderr, "--heads %d: each head of %d channels must have a multiple of 8\n", s.heads,
                 s.channels);
+        exit(2);
+    }
+    double elements =
+        (double)s.batch * s.context *
+        (s.channels > s.heads * s.context / 4 ? 4.0 * s.channels : (double)s.heads * s.context);
+    if (elements >= 2147483648.0) {
+        fprintf(stderr,
+                "batch, context, heads and channels make an array of %.0f elements, "
+                "more than 2^31\n",
+                elements);
         exit(2);
     }
     if (s.batch * s.context % TILE) {

@@ -145,7 +145,8 @@ static inline void wl_options_check(int argc, char **argv, const char *const *na
             continue;
         fprintf(stderr, "usage: %s [--expect]", argv[0]);
         for (int k = 0; names[k]; k++)
-            fprintf(stderr, " [%s]", names[k]);
+            fprintf(stderr, " [%.*s%s]", (int)strcspn(names[k], "="), names[k],
+                    strchr(names[k], '=') ? " N" : "");
         fprintf(stderr, "\n");
         exit(2);
     }
