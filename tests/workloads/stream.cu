@@ -65,7 +65,7 @@ STREAM_RUN(f32, float, 1.0f, 0.5f)
 STREAM_RUN(f64, double, 1.0, 0.5)
 STREAM_RUN(h2, __half2, __floats2half2_rn(1.0f, 1.0f), __floats2half2_rn(0.5f, 0.5f))
 
-// FLOPs go into FLOPS times the field PRECISION_FIELD points at; LOADS and STORES in elements.
+// One kernel of one type: LOADS arrays in, one out, FLOPS in all but for the second half of half2.
 static void expect_one(const char *kernel, const char *suffix, int n, int size, int loads,
                        long long flops, int rounds) {
     wl_counts c = {0};

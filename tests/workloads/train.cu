@@ -57,39 +57,54 @@ static __device__ __forceinline__ void tile_turned(float4 (*tile)[TILE / 4], con
     to[(row + 3) * TILE] = v.w;
 }
 
-// Blocks of 16 x 16 threads, 4 x 4 results each.
+// Adds the product of two tiles to the 4 x 4 results of thread (X, Y).
+static __device__ __forceinline__ void tile_multiply(float sum[4][4], const float4 (*as)[TILE / 4],
+                                                     const float4 (*bs)[TILE / 4], int x, int y) {
+#pragma unroll
+    for (int i = 0; i < STEP; i++) {
+        float4 p = as[i][y], q = bs[i][x];
+        const float pa[4] = {p.x, p.y, p.z, p.w}, qa[4] = {q.x, q.y, q.z, q.w};
+#pragma unroll
+        for (int r = 0; r < 4; r++)
+#pragma unroll
+            for (int s = 0; s < 4; s++)
+                sum[r][s] = fmaf(pa[r], qa[s], sum[r][s]);
+    }
+}
+
+// The same 4 x 4 results to OUT, whose rows have N elements, plus the BIAS of their columns if
+// there is one. Both point at the thread's first result.
+static __device__ __forceinline__ void tile_store(float *out, int n, const float sum[4][4],
+                                                  const float *bias) {
+    float4 add = make_float4(0, 0, 0, 0);
+    if (bias)
+        add = *(const float4 *)bias;
+#pragma unroll
+    for (int r = 0; r < 4; r++) {
+        float4 v = make_float4(sum[r][0], sum[r][1], sum[r][2], sum[r][3]);
+        if (bias)
+            v = make_float4(v.x + add.x, v.y + add.y, v.z + add.z, v.w + add.w);
+        *(float4 *)&out[(size_t)r * n] = v;
+    }
+}
+
+// Blocks of 16 x 16 threads, 4 x 4 results each. BRING_A and BRING_B fill the tiles AS and BS for
+// the products of k from I on, with thread T of the block.
 #define MATMUL_TILED(name, BRING_A, BRING_B)                                                       \
     extern "C" __global__ void name(float *out, const float *a, const float *b, const float *bias, \
                                     int m, int n, int k) {                                         \
         __shared__ float4 as[STEP][TILE / 4], bs[STEP][TILE / 4];                                  \
         int x = threadIdx.x, y = threadIdx.y, t = y * 16 + x;                                      \
-        int row = blockIdx.y * TILE, column = blockIdx.x * TILE;                                   \
+        int row = blockIdx.y * TILE, column = blockIdx.x * TILE, first = column + 4 * x;           \
         float sum[4][4] = {{0}};                                                                   \
-        _Pragma("unroll 1") for (int i = 0; i < k; i += STEP) {                                    \
+        for (int i = 0; i < k; i += STEP) {                                                        \
             BRING_A;                                                                               \
             BRING_B;                                                                               \
             __syncthreads();                                                                       \
-            _Pragma("unroll") for (int j = 0; j < STEP; j++) {                                     \
-                float4 p = as[j][y], q = bs[j][x];                                                 \
-                const float pa[4] = {p.x, p.y, p.z, p.w}, qa[4] = {q.x, q.y, q.z, q.w};            \
-                _Pragma("unroll") for (int r = 0; r < 4; r++)                                      \
-                    _Pragma("unroll") for (int s = 0; s < 4; s++) sum[r][s] =                      \
-                        fmaf(pa[r], qa[s], sum[r][s]);                                             \
-            }                                                                                      \
+            tile_multiply(sum, as, bs, x, y);                                                      \
             __syncthreads();                                                                       \
         }                                                                                          \
-        if (bias) {                                                                                \
-            float4 add = *(const float4 *)&bias[column + 4 * x];                                   \
-            _Pragma("unroll") for (int r = 0; r < 4; r++) {                                        \
-                sum[r][0] += add.x;                                                                \
-                sum[r][1] += add.y;                                                                \
-                sum[r][2] += add.z;                                                                \
-                sum[r][3] += add.w;                                                                \
-            }                                                                                      \
-        }                                                                                          \
-        _Pragma("unroll") for (int r = 0; r < 4; r++) *                                            \
-            (float4 *)&out[(size_t)(row + 4 * y + r) * n + column + 4 * x] =                       \
-            make_float4(sum[r][0], sum[r][1], sum[r][2], sum[r][3]);                               \
+        tile_store(&out[(size_t)(row + 4 * y) * n + first], n, sum, bias ? &bias[first] : NULL);   \
     }
 
 MATMUL_TILED(matmul_tiled_nn, tile_turned(as, &a[(size_t)row * k + i], k, t),
