@@ -1,0 +1,1015 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Assembling launches; see ncu_store.h. One launch is open at a time (`group`): its values lie in
+ * an array, and each metric remembers its slot there, so that a value is stored and found without a
+ * search. What stays of a launch once it is written is an `entry` of fixed size, for late values
+ * and for the other run.
+ */
+#include "importers/ncu_store.h"
+
+#include "importers/ncu_names.h"
+#include "support/array.h"
+#include "support/map.h"
+#include "support/text.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    HELD_MAX = 1 << 21, /* values of launches that wait for a duration: 48 MiB */
+    NAME_MAX_LENGTH = 512,
+    NO_TWIN = -1,
+    TWIN_UNDECIDED = -2
+};
+
+static const size_t NONE = SIZE_MAX;
+
+typedef struct metric {
+    char *name;
+    ncu_role role;
+    char unit[24];
+    int64_t id;     /* of the capture; -1 not yet */
+    uint64_t stamp; /* serial of the launch that has a value of it */
+    size_t slot;    /* where */
+    bool from_label;
+    size_t count; /* metric of the count that this one gives per cycle; NONE: it is no such thing */
+    size_t clock_avg, clock_sum, clock_rate;
+    double factor;
+    int per_sm; /* clocks of this kind on an SM; 0 not known */
+} metric;
+
+typedef struct value {
+    double value, bound;
+    uint32_t metric;
+    uint8_t provenance;
+    bool dropped;
+} value;
+
+typedef struct group {
+    size_t process, kernel;
+    int64_t number, context, stream, device;
+    bool has_shape;
+    uint32_t grid[3], block[3];
+    int64_t registers, shared_static, shared_dynamic;
+    double time_s;
+    value *values;
+    size_t count, capacity;
+} group;
+
+/* What is remembered of a launch. */
+typedef struct entry {
+    int64_t launch; /* in the capture; -1: held */
+    size_t held;    /* index of the held group */
+    uint32_t kernel, set;
+    uint64_t shape; /* hash of grid and block; 0 not known */
+    bool has_time;
+} entry;
+
+typedef struct process {
+    int64_t pid, id;
+    int64_t twin; /* index of the process whose launches these are; NO_TWIN; TWIN_UNDECIDED */
+    uint64_t joined, alone;
+} process;
+
+typedef struct set { /* of metrics: bit m of words[m / 64] */
+    uint64_t *words;
+    size_t count;
+} set;
+
+struct ncu_store {
+    rp_capture *capture;
+    const char *path;
+    rp_map metric_names, column_names, kernel_names, process_names, device_names, entry_keys,
+        sets_known;
+    metric *metrics;
+    size_t metric_count, metric_capacity;
+    ncu_column **columns;
+    size_t column_count, column_capacity;
+    char **kernels;
+    size_t *kernel_lengths;
+    size_t kernel_count, kernel_capacity, kernel_length_capacity;
+    process *processes;
+    size_t process_count, process_capacity;
+    entry *entries;
+    size_t entry_count, entry_capacity;
+    set *sets;
+    size_t set_count, set_capacity;
+    uint64_t *scratch;
+    size_t scratch_words;
+    group *held;
+    size_t held_count, held_capacity, held_values;
+
+    group open; /* the launch in hand */
+    bool is_open, no_memory;
+    uint64_t serial;
+    rp_device_record device;
+    char device_name[256], pci_id[16];
+    double role_value[NCU_ROLES];
+
+    uint64_t launches, values, missing, texts, unscaled, recovered, estimated, unrecoverable;
+    uint64_t invalid, repeated, times_late, nameless_devices;
+    char unscaled_example[200], unrecoverable_example[NAME_MAX_LENGTH];
+};
+
+static rp_code no_memory(const ncu_store *store, rp_error *error) {
+    return rp_fail(error, RP_INTERNAL, "%s: out of memory", store->path);
+}
+
+/* ---- Metrics and columns --------------------------------------------------------------------- */
+
+/* The metric called NAME; NONE without memory. */
+static size_t metric_find(ncu_store *store, const char *name) {
+    bool added;
+    int64_t *at = rp_map_put(&store->metric_names, name, strlen(name), &added);
+    if (!at)
+        return NONE;
+    if (!added)
+        return (size_t)*at;
+    if (!RP_ARRAY_ROOM(store->metrics, store->metric_capacity, store->metric_count))
+        return NONE;
+    char *copy = strdup(name);
+    if (!copy)
+        return NONE;
+    size_t index = store->metric_count++;
+    *at = (int64_t)index;
+    store->metrics[index] = (metric){.name = copy,
+                                     .role = ncu_role_of(name),
+                                     .id = -1,
+                                     .count = NONE,
+                                     .clock_avg = NONE,
+                                     .clock_sum = NONE,
+                                     .clock_rate = NONE};
+    return index;
+}
+
+static size_t clock_metric(ncu_store *store, const char *unit, const char *roll_up) {
+    char name[96];
+    snprintf(name, sizeof name, "%s__cycles_elapsed.%s", unit, roll_up);
+    return metric_find(store, name);
+}
+
+/* If the metric gives a count per cycle: ties it to the metrics that turn it into the count. */
+static void metric_tie_count(ncu_store *store, size_t index) {
+    char count[NAME_MAX_LENGTH], unit[32];
+    double factor;
+    if (!ncu_name_of_count(store->metrics[index].name, count, sizeof count, unit, sizeof unit,
+                           &factor))
+        return;
+    size_t count_metric = metric_find(store, count);
+    size_t avg = clock_metric(store, unit, "avg"), sum = clock_metric(store, unit, "sum");
+    size_t rate = clock_metric(store, unit, "avg.per_second");
+    metric *m = &store->metrics[index]; /* after the last call that can move it */
+    m->count = count_metric;
+    m->clock_avg = avg;
+    m->clock_sum = sum;
+    m->clock_rate = rate;
+    m->factor = factor;
+    m->per_sm = strcmp(unit, "smsp") == 0 ? 4 : strcmp(unit, "sm") == 0 ? 1 : 0;
+}
+
+static void describe(char *buffer, size_t size, const char *name, size_t length, const char *unit,
+                     size_t unit_length) {
+    char *shown = rp_text_printable(name, length < 120 ? length : 120);
+    char *shown_unit = rp_text_printable(unit, unit_length < 40 ? unit_length : 40);
+    snprintf(buffer, size, "%s in \"%s\"", shown ? shown : "?", shown_unit ? shown_unit : "?");
+    free(shown);
+    free(shown_unit);
+}
+
+/* The raw name behind a column's, in BUFFER; false if it cannot be told. */
+static bool raw_name(const char *name, size_t length, const ncu_column *column, char *buffer,
+                     size_t size) {
+    const char *raw = column->label ? ncu_name_of_label(name, length, column->unit.name) : NULL;
+    if (raw)
+        snprintf(buffer, size, "%s", raw);
+    else if (length < size)
+        snprintf(buffer, size, "%.*s", (int)length, name);
+    else
+        return false;
+    return true;
+}
+
+static rp_code column_make(ncu_store *store, const char *name, size_t length, const char *unit,
+                           size_t unit_length, ncu_column **column, rp_error *error) {
+    const char *implied = ncu_unit_of_metric(name, length);
+    *column = NULL;
+    if (!unit && !implied)
+        return RP_OK;
+    ncu_column *c = calloc(1, sizeof *c);
+    if (!c)
+        return no_memory(store, error);
+    if (!unit) {
+        unit = implied;
+        unit_length = strlen(implied);
+    }
+    c->label = !implied;
+    if (!ncu_unit_parse(unit, unit_length, &c->unit)) {
+        c->unscaled = true;
+        describe(store->unscaled_example, sizeof store->unscaled_example, name, length, unit,
+                 unit_length);
+    }
+    char raw[NAME_MAX_LENGTH];
+    c->metric = raw_name(name, length, c, raw, sizeof raw) ? metric_find(store, raw) : NONE;
+    if (c->metric == NONE) {
+        free(c);
+        return length >= sizeof raw
+                   ? rp_fail(error, RP_INPUT, "%s: a metric name of %zu characters", store->path,
+                             length)
+                   : no_memory(store, error);
+    }
+    if (!c->label)
+        metric_tie_count(store, c->metric);
+    if (store->metrics[c->metric].unit[0] == 0)
+        memcpy(store->metrics[c->metric].unit, c->unit.name, sizeof c->unit.name);
+    *column = c;
+    return RP_OK;
+}
+
+rp_code ncu_store_column(ncu_store *store, const char *name, size_t length, const char *unit,
+                         size_t unit_length, const ncu_column **column, rp_error *error) {
+    char key[NAME_MAX_LENGTH + 64];
+    size_t key_length = 0;
+    if (length > NAME_MAX_LENGTH)
+        length = NAME_MAX_LENGTH; /* refused below */
+    if (unit_length > 60)
+        unit_length = 60;
+    memcpy(key, name, length);
+    key_length = length;
+    key[key_length++] = unit ? 1 : 2; /* separates name and unit, tells "" from none */
+    if (unit)
+        memcpy(key + key_length, unit, unit_length);
+    key_length += unit ? unit_length : 0;
+
+    *column = NULL;
+    bool added;
+    int64_t *at = rp_map_put(&store->column_names, key, key_length, &added);
+    if (!at)
+        return no_memory(store, error);
+    if (!added) {
+        *column = *at >= 0 ? store->columns[*at] : NULL;
+        return RP_OK;
+    }
+    if (!RP_ARRAY_ROOM(store->columns, store->column_capacity, store->column_count))
+        return no_memory(store, error);
+    ncu_column *made;
+    rp_code code = column_make(store, name, length, unit, unit_length, &made, error);
+    if (code || !made)
+        return code;
+    *at = (int64_t)store->column_count;
+    store->columns[store->column_count++] = made;
+    *column = made;
+    return RP_OK;
+}
+
+/* ---- Sets of metrics ------------------------------------------------------------------------- */
+
+static bool scratch_room(ncu_store *store, size_t words) {
+    if (words > store->scratch_words) {
+        uint64_t *grown = realloc(store->scratch, words * sizeof *grown);
+        if (!grown)
+            return false;
+        store->scratch = grown;
+        store->scratch_words = words;
+    }
+    return true;
+}
+
+/* The number of the set in scratch[0..words); NONE without memory. */
+static size_t set_intern(ncu_store *store, size_t words) {
+    while (words > 0 && store->scratch[words - 1] == 0)
+        words--;
+    bool added;
+    uint64_t empty = 0;
+    const void *key = words ? (const void *)store->scratch : &empty;
+    int64_t *at = rp_map_put(&store->sets_known, key, words * sizeof(uint64_t), &added);
+    if (!at)
+        return NONE;
+    if (!added)
+        return (size_t)*at;
+    if (!RP_ARRAY_ROOM(store->sets, store->set_capacity, store->set_count))
+        return NONE;
+    uint64_t *copy = calloc(words ? words : 1, sizeof *copy);
+    if (!copy)
+        return NONE;
+    memcpy(copy, key, words * sizeof *copy);
+    *at = (int64_t)store->set_count;
+    store->sets[store->set_count] = (set){.words = copy, .count = words};
+    return store->set_count++;
+}
+
+static bool set_has(const set *s, size_t metric_index) {
+    return metric_index / 64 < s->count && s->words[metric_index / 64] >> (metric_index % 64) & 1;
+}
+
+/* The set of GROUP's metrics together with those of BASE (NULL none). */
+static size_t set_of(ncu_store *store, const group *g, const set *base) {
+    size_t words = store->metric_count / 64 + 1;
+    if (!scratch_room(store, words))
+        return NONE;
+    memset(store->scratch, 0, words * sizeof *store->scratch);
+    if (base)
+        memcpy(store->scratch, base->words, base->count * sizeof *base->words);
+    for (size_t i = 0; i < g->count; i++)
+        if (!g->values[i].dropped)
+            store->scratch[g->values[i].metric / 64] |= UINT64_C(1) << (g->values[i].metric % 64);
+    return set_intern(store, words);
+}
+
+/* True if A and B were collected for different purposes: some counter is in one of them only and
+ * none is in both. Durations, clocks and launch parameters come with every run and do not count. */
+static bool sets_complement(const ncu_store *store, const set *a, const set *b) {
+    bool differ = false;
+    for (size_t m = 0; m < store->metric_count; m++) {
+        const metric *one = &store->metrics[m];
+        if (one->role != NCU_COUNTER || strncmp(one->name, "launch__", 8) == 0)
+            continue;
+        bool in_a = set_has(a, m), in_b = set_has(b, m);
+        if (in_a && in_b)
+            return false;
+        differ |= in_a != in_b;
+    }
+    return differ;
+}
+
+/* ---- The open launch ------------------------------------------------------------------------- */
+
+uint64_t ncu_store_launches(const ncu_store *store) {
+    return store->launches;
+}
+
+static const char *file_part(const char *path) {
+    const char *slash = strrchr(path, '/');
+    const char *back = strrchr(path, '\\');
+    const char *last = back > slash ? back : slash;
+    return last && last[1] ? last + 1 : path;
+}
+
+static rp_code process_find(ncu_store *store, const ncu_launch *launch, size_t *index,
+                            rp_error *error) {
+    char key[600];
+    int n = snprintf(key, sizeof key, "%lld\n%.255s\n%.255s", (long long)launch->pid,
+                     launch->process ? launch->process : "", launch->host ? launch->host : "");
+    bool added;
+    int64_t *at = rp_map_put(&store->process_names, key, (size_t)n, &added);
+    if (!at)
+        return no_memory(store, error);
+    if (!added) {
+        *index = (size_t)*at;
+        return RP_OK;
+    }
+    if (!RP_ARRAY_ROOM(store->processes, store->process_capacity, store->process_count))
+        return no_memory(store, error);
+    process p = {.pid = launch->pid, .id = -1, .twin = TWIN_UNDECIDED};
+    if (launch->pid >= 0 || launch->process) {
+        rp_process_record record = {.pid = launch->pid,
+                                    .rank = -1,
+                                    .name = launch->process ? file_part(launch->process) : NULL,
+                                    .host = launch->host};
+        rp_code code = rp_capture_add_process(store->capture, &record, &p.id, error);
+        if (code)
+            return code;
+    }
+    *at = (int64_t)store->process_count;
+    *index = store->process_count;
+    store->processes[store->process_count++] = p;
+    return RP_OK;
+}
+
+static rp_code kernel_find(ncu_store *store, const char *name, size_t length, size_t *index,
+                           rp_error *error) {
+    const char *nul = memchr(name, 0, length);
+    if (nul)
+        length = (size_t)(nul - name);
+    bool added;
+    int64_t *at = rp_map_put(&store->kernel_names, name, length, &added);
+    if (!at)
+        return no_memory(store, error);
+    if (added) {
+        char *copy = strndup(name, length);
+        if (!copy || !RP_ARRAY_ROOM(store->kernels, store->kernel_capacity, store->kernel_count) ||
+            !RP_ARRAY_ROOM(store->kernel_lengths, store->kernel_length_capacity,
+                           store->kernel_count)) {
+            free(copy);
+            return no_memory(store, error);
+        }
+        store->kernels[store->kernel_count] = copy;
+        store->kernel_lengths[store->kernel_count] = length;
+        *at = (int64_t)store->kernel_count++;
+    }
+    *index = (size_t)*at;
+    return RP_OK;
+}
+
+rp_code ncu_store_begin(ncu_store *store, const ncu_launch *launch, rp_error *error) {
+    rp_code code = ncu_store_end(store, error);
+    if (code)
+        return code;
+    group *g = &store->open;
+    value *values = g->values;
+    size_t capacity = g->capacity;
+    *g = (group){.number = launch->number,
+                 .context = launch->context,
+                 .stream = launch->stream,
+                 .has_shape = launch->has_shape,
+                 .registers = -1,
+                 .shared_static = -1,
+                 .shared_dynamic = -1,
+                 .time_s = NAN,
+                 .values = values,
+                 .capacity = capacity};
+    memcpy(g->grid, launch->grid, sizeof g->grid);
+    memcpy(g->block, launch->block, sizeof g->block);
+    if ((code = process_find(store, launch, &g->process, error)) ||
+        (code = kernel_find(store, launch->kernel, launch->kernel_length, &g->kernel, error)))
+        return code;
+
+    store->device = RP_DEVICE_RECORD_INIT;
+    store->device.ordinal = launch->device;
+    store->device.cc_major = launch->cc_major;
+    store->device.cc_minor = launch->cc_minor;
+    store->device_name[0] = 0;
+    store->pci_id[0] = 0;
+    if (launch->device_name)
+        snprintf(store->device_name, sizeof store->device_name, "%s", launch->device_name);
+    for (int r = 0; r < NCU_ROLES; r++)
+        store->role_value[r] = NAN;
+    store->serial++;
+    store->launches++;
+    store->is_open = true;
+    return RP_OK;
+}
+
+static void append_value(ncu_store *store, size_t metric_index, double number, double bound,
+                         rp_provenance provenance, bool from_label) {
+    metric *m = &store->metrics[metric_index];
+    if (m->stamp == store->serial) { /* given twice: the raw page has more digits than a label */
+        if (m->from_label && !from_label) {
+            store->open.values[m->slot].value = number;
+            store->open.values[m->slot].bound = bound;
+            m->from_label = false;
+        }
+        return;
+    }
+    group *g = &store->open;
+    if (!RP_ARRAY_ROOM(g->values, g->capacity, g->count)) {
+        store->no_memory = true;
+        return;
+    }
+    m->stamp = store->serial;
+    m->slot = g->count;
+    m->from_label = from_label;
+    g->values[g->count++] = (value){.value = number,
+                                    .bound = bound,
+                                    .metric = (uint32_t)metric_index,
+                                    .provenance = (uint8_t)provenance};
+}
+
+void ncu_store_put(ncu_store *store, const ncu_column *column, double number, double error_bound) {
+    if (column->unscaled) {
+        store->unscaled++;
+        return;
+    }
+    store->values++;
+    number = ncu_unit_apply(&column->unit, number);
+    error_bound = ncu_unit_apply(&column->unit, error_bound);
+    ncu_role role = store->metrics[column->metric].role;
+    if (role != NCU_COUNTER && isnan(store->role_value[role]))
+        store->role_value[role] = number;
+    if (role == NCU_IGNORED || role >= NCU_GRID_X)
+        return;
+    append_value(store, column->metric, number, error_bound, RP_IMPORTED, column->label);
+}
+
+void ncu_store_put_text(ncu_store *store, const ncu_column *column, const char *text,
+                        size_t length) {
+    store->texts++;
+    if (store->metrics[column->metric].role == NCU_DEVICE_NAME)
+        snprintf(store->device_name, sizeof store->device_name, "%.*s",
+                 (int)(length < sizeof store->device_name ? length : sizeof store->device_name - 1),
+                 text);
+}
+
+void ncu_store_put_missing(ncu_store *store) {
+    store->missing++;
+}
+
+/* The value of metric INDEX in the open launch; NULL if there is none. */
+static value *open_value(ncu_store *store, size_t index) {
+    if (index == NONE || store->metrics[index].stamp != store->serial)
+        return NULL;
+    value *v = &store->open.values[store->metrics[index].slot];
+    return v->dropped ? NULL : v;
+}
+
+/* ---- Ending a launch: what follows from its values ------------------------------------------- */
+
+static int64_t whole(double number) {
+    return number >= 0 && number < 9e18 ? (int64_t)number : -1;
+}
+
+static bool shape_from_roles(const double *role, ncu_role first, uint32_t shape[3]) {
+    for (int i = 0; i < 3; i++) {
+        double size = role[first + i];
+        if (!(size >= 1 && size <= UINT32_MAX))
+            return false;
+        shape[i] = (uint32_t)size;
+    }
+    return true;
+}
+
+static void end_shape(ncu_store *store) {
+    group *g = &store->open;
+    const double *role = store->role_value;
+    g->registers = whole(role[NCU_REGISTERS]);
+    g->shared_static = whole(role[NCU_SHARED_STATIC]);
+    g->shared_dynamic = whole(role[NCU_SHARED_DYNAMIC]);
+    if (!g->has_shape)
+        g->has_shape = shape_from_roles(role, NCU_GRID_X, g->grid) &&
+                       shape_from_roles(role, NCU_BLOCK_X, g->block);
+}
+
+/* Old exports have no duration: elapsed cycles at their own rate are it (the method of NERSC). */
+static void end_time(ncu_store *store) {
+    const double *role = store->role_value;
+    static const ncu_role direct[] = {NCU_TIME, NCU_TIME_AVG, NCU_TIME_RANGE};
+    static const ncu_role cycles[][2] = {{NCU_SM_CYCLES, NCU_SM_CLOCK},
+                                         {NCU_GPC_CYCLES, NCU_GPC_CLOCK}};
+    double time = NAN;
+    for (size_t i = 0; i < 3 && isnan(time); i++)
+        time = role[direct[i]];
+    for (size_t i = 0; i < 2 && isnan(time); i++)
+        if (role[cycles[i][1]] > 0)
+            time = role[cycles[i][0]] / role[cycles[i][1]];
+    store->open.time_s = time;
+}
+
+/* Elapsed cycles of one unit of M's clock. *ESTIMATED: by way of the duration, which is rounded. */
+static double elapsed_cycles(ncu_store *store, const metric *m, bool *estimated) {
+    const value *avg = open_value(store, m->clock_avg);
+    *estimated = false;
+    if (avg)
+        return avg->value;
+    const value *sum = open_value(store, m->clock_sum);
+    double sms = store->role_value[NCU_DEVICE_SMS];
+    if (sum && m->per_sm > 0 && sms > 0)
+        return sum->value / (sms * m->per_sm);
+    const value *rate = open_value(store, m->clock_rate);
+    *estimated = true;
+    return rate ? rate->value * store->open.time_s : NAN;
+}
+
+/* The count behind a value per cycle. Doubles give it to the last digit, so the nearest whole
+ * number is the count; numbers that were printed give it only as far as their digits reach. */
+static void recover_count(ncu_store *store, size_t slot) {
+    value given = store->open.values[slot];
+    const metric m = store->metrics[given.metric]; /* copied: append_value may move neither */
+    if (open_value(store, m.count))
+        return;
+    bool estimated;
+    double cycles = elapsed_cycles(store, &m, &estimated);
+    if (!(cycles > 0))
+        return;
+    double count = given.value / m.factor * cycles, nearest = rint(count);
+    double bound = given.bound / m.factor * cycles;
+    rp_provenance provenance = RP_ESTIMATED;
+    if (!estimated && bound < 0.4 && fabs(count - nearest) <= bound + 1e-6 * fabs(count)) {
+        count = nearest;
+        provenance = RP_IMPORTED;
+        store->recovered++;
+    } else if (bound <= 0.01 * fabs(count)) {
+        store->estimated++;
+    } else {
+        store->open.values[slot].dropped = true;
+        store->unrecoverable++;
+        snprintf(store->unrecoverable_example, sizeof store->unrecoverable_example, "%s", m.name);
+        return;
+    }
+    if (store->metrics[m.count].unit[0] == 0)
+        strcpy(store->metrics[m.count].unit, "inst");
+    append_value(store, m.count, count, 0, provenance, false);
+}
+
+static void recover_counts(ncu_store *store) {
+    size_t given = store->open.count; /* those added here are counts already */
+    for (size_t i = 0; i < given; i++)
+        if (store->metrics[store->open.values[i].metric].count != NONE)
+            recover_count(store, i);
+}
+
+static rp_code end_device(ncu_store *store, rp_error *error) {
+    const double *role = store->role_value;
+    rp_device_record *d = &store->device;
+    if (d->ordinal < 0)
+        d->ordinal = whole(role[NCU_DEVICE_ORDINAL]);
+    if (d->cc_major < 0) {
+        d->cc_major = (int)whole(fmin(role[NCU_DEVICE_CC_MAJOR], 1e6));
+        d->cc_minor = (int)whole(fmin(role[NCU_DEVICE_CC_MINOR], 1e6));
+    }
+    d->sm_count = whole(role[NCU_DEVICE_SMS]);
+    d->memory_bytes = whole(role[NCU_DEVICE_MEMORY]);
+    d->l2_bytes = whole(role[NCU_DEVICE_L2]);
+    d->memory_bus_bits = whole(role[NCU_DEVICE_BUS]);
+    d->sm_clock_hz = role[NCU_DEVICE_CLOCK] > 0 ? role[NCU_DEVICE_CLOCK] * 1e3 : NAN;
+    d->memory_clock_hz =
+        role[NCU_DEVICE_MEMORY_CLOCK] > 0 ? role[NCU_DEVICE_MEMORY_CLOCK] * 1e3 : NAN;
+    int64_t pci = whole(role[NCU_DEVICE_PCI]);
+    if (pci > 0 && pci <= UINT32_MAX)
+        snprintf(store->pci_id, sizeof store->pci_id, "%04x:%04x", (unsigned)(pci & 0xffff),
+                 (unsigned)(pci >> 16));
+    d->pci_id = store->pci_id[0] ? store->pci_id : NULL;
+    d->name = store->device_name[0] ? store->device_name : NULL;
+    if (!d->name)
+        store->nameless_devices++;
+
+    char key[512];
+    int n = snprintf(key, sizeof key, "%lld %d.%d %.255s", (long long)d->ordinal, d->cc_major,
+                     d->cc_minor, store->device_name);
+    bool added;
+    int64_t *at = rp_map_put(&store->device_names, key, (size_t)n, &added);
+    if (!at)
+        return no_memory(store, error);
+    if (added) {
+        int64_t id;
+        rp_code code = rp_capture_add_device(store->capture, d, &id, error);
+        if (code)
+            return code;
+        *at = id;
+    }
+    store->open.device = *at;
+    return RP_OK;
+}
+
+/* ---- Writing --------------------------------------------------------------------------------- */
+
+static rp_code write_values(ncu_store *store, const group *g, int64_t launch, const set *known,
+                            rp_error *error) {
+    for (size_t i = 0; i < g->count; i++) {
+        const value *v = &g->values[i];
+        metric *m = &store->metrics[v->metric];
+        if (v->dropped || (known && set_has(known, v->metric)))
+            continue;
+        rp_code code = RP_OK;
+        if (m->id < 0)
+            code = rp_capture_metric(store->capture, m->name, m->unit, &m->id, error);
+        if (!code)
+            code = rp_capture_add_counter(store->capture, launch, m->id, v->value,
+                                          (rp_provenance)v->provenance, error);
+        if (code)
+            return code;
+    }
+    return RP_OK;
+}
+
+static rp_code write_launch(ncu_store *store, const group *g, int64_t *launch, rp_error *error) {
+    rp_config_record config = {.name = store->kernels[g->kernel],
+                               .name_length = store->kernel_lengths[g->kernel],
+                               .has_shape = g->has_shape,
+                               .registers = g->registers,
+                               .shared_static = g->shared_static,
+                               .shared_dynamic = g->shared_dynamic};
+    memcpy(config.grid, g->grid, sizeof config.grid);
+    memcpy(config.block, g->block, sizeof config.block);
+    rp_launch_record record = RP_LAUNCH_RECORD_INIT;
+    rp_code code = rp_capture_add_config(store->capture, &config, &record.config, error);
+    if (code)
+        return code;
+    record.device = g->device;
+    record.process = store->processes[g->process].id;
+    record.context = g->context;
+    record.stream = g->stream;
+    record.index = g->number;
+    record.time_s = g->time_s;
+    record.time_provenance = isnan(g->time_s) ? RP_ABSENT : RP_IMPORTED;
+    if ((code = rp_capture_add_launch(store->capture, &record, launch, error)))
+        return code;
+    return write_values(store, g, *launch, NULL, error);
+}
+
+static rp_code write_held(ncu_store *store, rp_error *error) {
+    for (size_t i = 0; i < store->entry_count; i++) {
+        entry *e = &store->entries[i];
+        if (e->launch >= 0)
+            continue;
+        group *g = &store->held[e->held];
+        rp_code code = write_launch(store, g, &e->launch, error);
+        if (code)
+            return code;
+        free(g->values);
+        g->values = NULL;
+    }
+    store->held_count = store->held_values = 0;
+    return RP_OK;
+}
+
+/* Keeps a copy of the open launch, of which E is the entry, until its duration is known. */
+static rp_code hold(ncu_store *store, entry *e, rp_error *error) {
+    const group *g = &store->open;
+    if (!RP_ARRAY_ROOM(store->held, store->held_capacity, store->held_count))
+        return no_memory(store, error);
+    group copy = *g;
+    copy.capacity = g->count;
+    copy.values = malloc((g->count ? g->count : 1) * sizeof *copy.values);
+    if (!copy.values)
+        return no_memory(store, error);
+    memcpy(copy.values, g->values, g->count * sizeof *copy.values);
+    e->launch = -1;
+    e->held = store->held_count;
+    store->held[store->held_count++] = copy;
+    store->held_values += g->count;
+    return store->held_values > HELD_MAX ? write_held(store, error) : RP_OK;
+}
+
+static uint64_t shape_key(const group *g) {
+    if (!g->has_shape)
+        return 0;
+    uint64_t key = 1469598103934665603u;
+    for (int i = 0; i < 3; i++)
+        key = ((key ^ g->grid[i]) * 1099511628211u ^ g->block[i]) * 1099511628211u;
+    return key | 1;
+}
+
+static bool same_kernel(const entry *e, const group *g) {
+    uint64_t shape = shape_key(g);
+    return e->kernel == g->kernel && (e->shape == 0 || shape == 0 || e->shape == shape);
+}
+
+/* Adds the open launch's values to the launch of E: written already, or held. A duration that comes
+ * for a launch without one completes it, if it is still held. */
+static rp_code add_to_entry(ncu_store *store, entry *e, rp_error *error) {
+    group *g = &store->open;
+    set known = store->sets[e->set];
+    size_t joined = set_of(store, g, &known);
+    if (joined == NONE)
+        return no_memory(store, error);
+    e->set = (uint32_t)joined;
+    rp_code code;
+    if (e->launch < 0) {
+        group *held = &store->held[e->held];
+        bool timed = !isnan(g->time_s);
+        if (timed)
+            held->time_s = g->time_s;
+        if (!held->has_shape && g->has_shape) {
+            held->has_shape = true;
+            memcpy(held->grid, g->grid, sizeof held->grid);
+            memcpy(held->block, g->block, sizeof held->block);
+        }
+        if (timed) {
+            if ((code = write_launch(store, held, &e->launch, error)))
+                return code;
+            e->has_time = true;
+            store->held_values -= held->count;
+            free(held->values);
+            held->values = NULL;
+            held->count = 0;
+            return write_values(store, g, e->launch, &known, error);
+        }
+        for (size_t i = 0; i < g->count; i++) {
+            if (g->values[i].dropped || set_has(&known, g->values[i].metric))
+                continue;
+            if (!RP_ARRAY_ROOM(held->values, held->capacity, held->count))
+                return no_memory(store, error);
+            held->values[held->count++] = g->values[i];
+            store->held_values++;
+        }
+        return RP_OK;
+    }
+    if (!e->has_time && !isnan(g->time_s))
+        store->times_late++;
+    return write_values(store, g, e->launch, &known, error);
+}
+
+/* ---- Two runs -------------------------------------------------------------------------------- */
+
+static entry *entry_find(ncu_store *store, size_t process_index, int64_t number) {
+    int64_t key[2] = {(int64_t)process_index, number};
+    int64_t index = rp_map_get(&store->entry_keys, key, sizeof key);
+    return index >= 0 ? &store->entries[index] : NULL;
+}
+
+/* Whether the open launch is the launch of E seen in another run, with other counters. */
+static bool is_twin(ncu_store *store, const entry *e, size_t open_set) {
+    return e && same_kernel(e, &store->open) &&
+           sets_complement(store, &store->sets[e->set], &store->sets[open_set]);
+}
+
+/* The entry of another run's launch that the open one completes; NULL if there is none. The other
+ * run is settled by a process' first launch. */
+static entry *twin_entry(ncu_store *store, size_t open_set) {
+    process *p = &store->processes[store->open.process];
+    int64_t number = store->open.number;
+    if (p->twin == TWIN_UNDECIDED) {
+        p->twin = NO_TWIN;
+        for (size_t i = 0; i < store->process_count && i < 64 && p->twin == NO_TWIN; i++)
+            if (i != store->open.process && store->processes[i].twin < 0 &&
+                is_twin(store, entry_find(store, i, number), open_set))
+                p->twin = (int64_t)i;
+    }
+    if (p->twin < 0)
+        return NULL;
+    entry *e = entry_find(store, (size_t)p->twin, number);
+    bool joined = is_twin(store, e, open_set);
+    p->joined += joined;
+    p->alone += !joined;
+    return joined ? e : NULL;
+}
+
+/* Makes the open launch's key lead to the entry INDEX. */
+static rp_code entry_alias(ncu_store *store, size_t index, rp_error *error) {
+    int64_t key[2] = {(int64_t)store->open.process, store->open.number};
+    int64_t *at = rp_map_put(&store->entry_keys, key, sizeof key, NULL);
+    if (!at)
+        return no_memory(store, error);
+    *at = (int64_t)index;
+    return RP_OK;
+}
+
+static rp_code entry_add(ncu_store *store, size_t set_number, rp_error *error) {
+    const group *g = &store->open;
+    if (!RP_ARRAY_ROOM(store->entries, store->entry_capacity, store->entry_count))
+        return no_memory(store, error);
+    rp_code code = entry_alias(store, store->entry_count, error);
+    if (code)
+        return code;
+    entry *e = &store->entries[store->entry_count++];
+    *e = (entry){.launch = 0,
+                 .kernel = (uint32_t)g->kernel,
+                 .set = (uint32_t)set_number,
+                 .shape = shape_key(g),
+                 .has_time = !isnan(g->time_s)};
+    if (!e->has_time)
+        return hold(store, e, error);
+    return write_launch(store, g, &e->launch, error);
+}
+
+rp_code ncu_store_end(ncu_store *store, rp_error *error) {
+    if (!store->is_open)
+        return RP_OK;
+    store->is_open = false;
+    if (store->no_memory)
+        return no_memory(store, error);
+    group *g = &store->open;
+    end_shape(store);
+    end_time(store);
+    if (g->time_s <= 0) { /* no kernel takes no time: the clock failed, and its rates with it */
+        store->invalid++;
+        rp_capture_count_invalid(store->capture, 1);
+        return RP_OK;
+    }
+    recover_counts(store);
+    if (store->no_memory)
+        return no_memory(store, error);
+    rp_code code = end_device(store, error);
+    if (code)
+        return code;
+    size_t set_number = set_of(store, g, NULL);
+    if (set_number == NONE)
+        return no_memory(store, error);
+    entry *e = entry_find(store, g->process, g->number);
+    if (e && same_kernel(e, g)) {
+        store->launches--; /* seen before */
+        return add_to_entry(store, e, error);
+    }
+    if ((e = twin_entry(store, set_number))) {
+        store->launches--;
+        code = entry_alias(store, (size_t)(e - store->entries), error);
+        return code ? code : add_to_entry(store, e, error);
+    }
+    return entry_add(store, set_number, error);
+}
+
+/* ---- The whole file -------------------------------------------------------------------------- */
+
+rp_code ncu_store_open(ncu_store **store, rp_capture *capture, const char *path, rp_error *error) {
+    ncu_store *s = calloc(1, sizeof *s);
+    if (!s)
+        return rp_fail(error, RP_INTERNAL, "%s: out of memory", path);
+    s->capture = capture;
+    s->path = path;
+    *store = s;
+    return RP_OK;
+}
+
+void ncu_store_close(ncu_store *store) {
+    if (!store)
+        return;
+    for (size_t i = 0; i < store->metric_count; i++)
+        free(store->metrics[i].name);
+    for (size_t i = 0; i < store->column_count; i++)
+        free(store->columns[i]);
+    for (size_t i = 0; i < store->kernel_count; i++)
+        free(store->kernels[i]);
+    for (size_t i = 0; i < store->set_count; i++)
+        free(store->sets[i].words);
+    for (size_t i = 0; i < store->held_count; i++)
+        free(store->held[i].values);
+    rp_map *maps[] = {&store->metric_names,  &store->column_names, &store->kernel_names,
+                      &store->process_names, &store->device_names, &store->entry_keys,
+                      &store->sets_known};
+    for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
+        rp_map_free(maps[i]);
+    free(store->metrics);
+    free(store->columns);
+    free(store->kernels);
+    free(store->kernel_lengths);
+    free(store->processes);
+    free(store->entries);
+    free(store->sets);
+    free(store->scratch);
+    free(store->held);
+    free(store->open.values);
+    free(store);
+}
+
+static rp_code note_runs(ncu_store *store, rp_error *error) {
+    rp_code code = RP_OK;
+    for (size_t i = 0; i < store->process_count && !code; i++) {
+        const process *p = &store->processes[i];
+        if (p->twin < 0)
+            continue;
+        code = rp_capture_add_note(
+            store->capture, p->alone ? "warning" : "info", error,
+            "%s holds two runs of the same launches, process %lld and process %lld, with different "
+            "metrics: they were joined by launch number (%llu launches, %llu without a match)",
+            store->path, (long long)store->processes[p->twin].pid, (long long)p->pid,
+            (unsigned long long)p->joined, (unsigned long long)p->alone);
+    }
+    return code;
+}
+
+static rp_code note_numbers(ncu_store *store, rp_error *error) {
+    rp_code code = RP_OK;
+    if (store->recovered)
+        code = rp_capture_add_note(store->capture, "info", error,
+                                   "%s: %llu counts were recovered from values per cycle times the "
+                                   "elapsed cycles (the report has no sums of them)",
+                                   store->path, (unsigned long long)store->recovered);
+    if (!code && store->estimated)
+        code =
+            rp_capture_add_note(store->capture, "warning", error,
+                                "%s: %llu counts come from rounded values per cycle: good to 1 %% "
+                                "and marked as estimated; the .ncu-rep file has them exactly",
+                                store->path, (unsigned long long)store->estimated);
+    if (!code && store->unrecoverable)
+        code = rp_capture_add_note(
+            store->capture, "warning", error,
+            "%s: %llu values per cycle were rounded too far to tell the count behind them (such as "
+            "%s): these counts are not known; import the .ncu-rep file, or collect the .sum "
+            "metrics",
+            store->path, (unsigned long long)store->unrecoverable, store->unrecoverable_example);
+    if (!code && store->unscaled)
+        code = rp_capture_add_note(
+            store->capture, "warning", error,
+            "%s: %llu values were left out because the scale of their unit is "
+            "not known (such as %s); export with --print-units base",
+            store->path, (unsigned long long)store->unscaled, store->unscaled_example);
+    if (!code && store->missing)
+        code = rp_capture_add_note(
+            store->capture, "warning", error,
+            "%s: %llu values are n/a (the metric does not exist on this device, "
+            "or could not be collected) and count as not known",
+            store->path, (unsigned long long)store->missing);
+    return code;
+}
+
+static rp_code note_launches(ncu_store *store, rp_error *error) {
+    rp_code code = RP_OK;
+    if (store->invalid)
+        code = rp_capture_add_note(
+            store->capture, "warning", error,
+            "%s: %llu launches have a duration of zero or less and were left out", store->path,
+            (unsigned long long)store->invalid);
+    if (!code && store->times_late)
+        code = rp_capture_add_note(store->capture, "warning", error,
+                                   "%s: durations of %llu launches came too late in the file to be "
+                                   "used; import the two runs as two files, times first",
+                                   store->path, (unsigned long long)store->times_late);
+    if (!code && store->nameless_devices)
+        code =
+            rp_capture_add_note(store->capture, "warning", error,
+                                "%s does not name its device: give it with --device (the compute "
+                                "capability alone does not tell the memory bandwidth)",
+                                store->path);
+    return code;
+}
+
+rp_code ncu_store_finish(ncu_store *store, const char *why, rp_error *error) {
+    rp_code code = ncu_store_end(store, error);
+    if (code)
+        return code;
+    if (store->launches > 0 && store->values == 0)
+        return rp_fail(error, RP_INPUT,
+                       "%s: %llu launches, but not one number: all %llu values are n/a%s%s. Usual "
+                       "causes: no permission to read the counters, or metric names that this "
+                       "device does not have",
+                       store->path, (unsigned long long)store->launches,
+                       (unsigned long long)(store->missing + store->texts + store->unscaled),
+                       why ? ". " : "", why ? why : "");
+    if (store->launches > 0 && store->invalid == store->launches)
+        return rp_fail(error, RP_INPUT, "%s: every launch has a duration of zero or less",
+                       store->path);
+    if ((code = write_held(store, error)) || (code = note_runs(store, error)) ||
+        (code = note_numbers(store, error)))
+        return code;
+    return note_launches(store, error);
+}
