@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Activity records to spool records: see activity.h. CUPTI calls buffer_completed on a thread of
+ * its own or inside a flush; it takes the writer's lock only, which nobody holds across a CUPTI
+ * call.
+ */
+#include "tracer/activity.h"
+#include "tracer/names.h"
+#include "tracer/writer.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BUFFER = 4 << 20, ALIGNMENT = 8, SPARE = 16 };
+enum { VERSION_GRAPH_NODES = 13 }; /* CUDA 11.0: Kernel5 */
+
+static const cupti_api *cupti;
+static uint32_t cupti_version;
+static atomic_bool stopped;
+static _Atomic uint64_t dropped, discarded, unknown;
+
+/* Completed buffers wait here for the next request: CUPTI asks often, and malloc of 4 MiB maps. */
+static _Atomic(uint8_t *) spare[SPARE];
+/* Handed out when there is no memory: CUPTI crashes on a NULL buffer; what lands here is lost. */
+static uint8_t discard[64 << 10] __attribute__((aligned(ALIGNMENT)));
+
+void activity_buffer_requested(uint8_t **buffer, size_t *size, size_t *max_records) {
+    uint8_t *b = NULL;
+    *max_records = 0;
+    for (int i = 0; i < SPARE && !b; i++)
+        b = atomic_exchange(&spare[i], NULL);
+    if (!b && !atomic_load(&stopped))
+        b = aligned_alloc(ALIGNMENT, BUFFER);
+    *buffer = b ? b : discard;
+    *size = b ? BUFFER : sizeof discard;
+}
+
+static void give_back(uint8_t *buffer) {
+    uint8_t *none = NULL;
+    if (buffer == discard)
+        return;
+    for (int i = 0; i < SPARE; i++, none = NULL)
+        if (atomic_compare_exchange_strong(&spare[i], &none, buffer))
+            return;
+    free(buffer);
+}
+
+static void kernel_record(const record_kernel *r) {
+    spool_config config = {
+        .name = names_of_pointer(r->name),
+        .device = r->device,
+        .context = r->context,
+        .grid = {(uint32_t)r->grid[0], (uint32_t)r->grid[1], (uint32_t)r->grid[2]},
+        .block = {(uint32_t)r->block[0], (uint32_t)r->block[1], (uint32_t)r->block[2]},
+        .shared_static = (uint32_t)r->shared_static,
+        .shared_dynamic = (uint32_t)r->shared_dynamic,
+        .local_per_thread = r->local_per_thread,
+        .registers = r->registers};
+    spool_node node = {.kernel = {.start_low = (uint32_t)r->start,
+                                  .start_high = (uint32_t)(r->start >> 32),
+                                  .end_low = (uint32_t)r->end,
+                                  .end_high = (uint32_t)(r->end >> 32),
+                                  .config = names_config(&config),
+                                  .correlation = r->correlation,
+                                  .stream = r->stream}};
+    if (config.name == SPOOL_NONE || node.kernel.config == SPOOL_NONE) {
+        atomic_fetch_add(&discarded, 1);
+        return;
+    }
+    if (cupti_version < VERSION_GRAPH_NODES || !r->graph_node) {
+        writer_record(SPOOL_KERNELS, &node.kernel, sizeof node.kernel);
+        return;
+    }
+    node.graph = r->graph;
+    node.node = r->graph_node;
+    writer_record(SPOOL_NODES, &node, sizeof node);
+}
+
+static void copy_record(const record_head *head) {
+    spool_copy c = {0};
+    if (head->kind == KIND_MEMSET) {
+        const record_memset *r = (const record_memset *)(const void *)head;
+        c = (spool_copy){r->start,          r->end, r->bytes, r->device, r->stream, r->correlation,
+                         SPOOL_COPY_MEMSET, 0,      0,        0};
+    } else if (head->kind == KIND_MEMCPY2) {
+        const record_memcpy2 *r = (const record_memcpy2 *)(const void *)head;
+        c = (spool_copy){r->start,       r->end,       r->bytes,  r->device,      r->stream,
+                         r->correlation, r->copy_kind, r->source, r->destination, 0};
+    } else {
+        const record_memcpy *r = (const record_memcpy *)(const void *)head;
+        c = (spool_copy){r->start,       r->end,       r->bytes,  r->device,      r->stream,
+                         r->correlation, r->copy_kind, r->source, r->destination, 0};
+    }
+    writer_record(SPOOL_COPIES, &c, sizeof c);
+}
+
+static void memory_record(const record_memory2 *r) {
+    spool_memory m = {.time_ns = r->timestamp,
+                      .address = r->address,
+                      .bytes = r->bytes,
+                      .device = r->device,
+                      .operation = (uint8_t)r->operation,
+                      .kind = (uint8_t)r->memory_kind};
+    writer_record(SPOOL_MEMORY, &m, sizeof m);
+}
+
+static void record(const record_head *head) {
+    switch (head->kind) {
+    case KIND_KERNEL:
+    case KIND_CONCURRENT_KERNEL:
+        kernel_record((const record_kernel *)(const void *)head);
+        break;
+    case KIND_MEMCPY:
+    case KIND_MEMCPY2:
+    case KIND_MEMSET:
+        copy_record(head);
+        break;
+    case KIND_MEMORY2:
+        memory_record((const record_memory2 *)(const void *)head);
+        break;
+    default:
+        atomic_fetch_add(&unknown, 1);
+    }
+}
+
+void activity_buffer_completed(void *context, uint32_t stream, uint8_t *buffer, size_t size,
+                               size_t valid) {
+    record_head *next = NULL;
+    size_t lost = 0;
+    (void)size;
+    if (!buffer)
+        return;
+    if (buffer == discard || atomic_load(&stopped)) {
+        while (cupti->ActivityGetNextRecord(buffer, valid, &next) == CUPTI_OK)
+            atomic_fetch_add(&discarded, 1);
+        give_back(buffer);
+        return;
+    }
+    writer_lock();
+    while (valid && cupti->ActivityGetNextRecord(buffer, valid, &next) == CUPTI_OK)
+        record(next);
+    writer_unlock();
+    if (cupti->ActivityGetNumDroppedRecords &&
+        cupti->ActivityGetNumDroppedRecords(context, stream, &lost) == CUPTI_OK)
+        atomic_fetch_add(&dropped, lost);
+    give_back(buffer);
+}
+
+void activity_write_lost(void) {
+    static spool_lost written;
+    spool_lost now = {atomic_load(&dropped), atomic_load(&discarded), atomic_load(&unknown)};
+    if (!memcmp(&now, &written, sizeof now))
+        return;
+    written = now;
+    writer_frame(SPOOL_LOST, &now, sizeof now, NULL, 0);
+}
+
+void activity_abandon(void) {
+    atomic_store(&stopped, true);
+}
+
+cupti_result activity_start(const cupti_api *api, uint32_t version) {
+    static const struct {
+        int kind;
+        uint32_t since; /* of cuptiGetVersion */
+    } kinds[] = {{KIND_CONCURRENT_KERNEL, 0},
+                 {KIND_MEMCPY, 0},
+                 {KIND_MEMCPY2, 0},
+                 {KIND_MEMSET, 0},
+                 {KIND_MEMORY2, 15}};
+    cupti = api;
+    cupti_version = version;
+    cupti_result result =
+        api->ActivityRegisterCallbacks(activity_buffer_requested, activity_buffer_completed);
+    if (result)
+        return result;
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        if (version < kinds[i].since)
+            continue;
+        cupti_result refused = api->ActivityEnable(kinds[i].kind);
+        if (!refused)
+            continue;
+        spool_status status = {SPOOL_STAGE_ENABLE, (uint32_t)refused, (uint32_t)kinds[i].kind, 0};
+        writer_frame(SPOOL_STATUS, &status, sizeof status, "", 1);
+        if (kinds[i].kind == KIND_CONCURRENT_KERNEL)
+            return refused;
+    }
+    return CUPTI_OK;
+}
