@@ -180,12 +180,14 @@ static void write_range(const open_range *r, uint32_t parent, uint64_t end) {
 }
 
 static int push(uint32_t name, const void *domain) {
-    if (atomic_load(&abandoned))
+    range_stack *stack = stack_of_thread(true);
+    if (!stack)
         return 0;
     first_use();
-    if (stack.depth < DEPTH)
-        stack.range[stack.depth] = (open_range){atomic_fetch_add(&next_id, 1), name, now(), domain};
-    return (int)stack.depth++;
+    if (stack->depth < DEPTH)
+        stack->range[stack->depth] =
+            (open_range){atomic_fetch_add(&next_id, 1), name, now(), domain};
+    return (int)stack->depth++;
 }
 
 static int pop(const void *domain) {
