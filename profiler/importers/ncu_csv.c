@@ -278,7 +278,7 @@ static rp_code put_cell(reader *r, const ncu_column *column, const char *metric,
     if (code)
         return code;
     if (shape == NCU_MISSING)
-        ncu_store_put_missing(r->store);
+        ncu_store_put_missing(r->store, column);
     else if (shape == NCU_TEXT)
         ncu_store_put_text(r->store, column, text, length);
     else

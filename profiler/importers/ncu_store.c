@@ -48,7 +48,7 @@ typedef struct value {
 
 typedef struct group {
     size_t process, kernel;
-    int64_t number, context, stream, device;
+    int64_t number, context, stream, device, range;
     bool has_shape;
     uint32_t grid[3], block[3];
     int64_t registers, shared_static, shared_dynamic;
@@ -411,6 +411,7 @@ rp_code ncu_store_begin(ncu_store *store, const ncu_launch *launch, rp_error *er
     *g = (group){.number = launch->number,
                  .context = launch->context,
                  .stream = launch->stream,
+                 .range = launch->range,
                  .has_shape = launch->has_shape,
                  .registers = -1,
                  .shared_static = -1,
@@ -490,8 +491,8 @@ void ncu_store_put_text(ncu_store *store, const ncu_column *column, const char *
                  text);
 }
 
-void ncu_store_put_missing(ncu_store *store) {
-    store->missing++;
+void ncu_store_put_missing(ncu_store *store, const ncu_column *column) {
+    store->missing += store->metrics[column->metric].role != NCU_IGNORED;
 }
 
 /* The value of metric INDEX in the open launch; NULL if there is none. */
@@ -678,6 +679,7 @@ static rp_code write_launch(ncu_store *store, const group *g, int64_t *launch, r
     record.process = store->processes[g->process].id;
     record.context = g->context;
     record.stream = g->stream;
+    record.range = g->range;
     record.index = g->number;
     record.time_s = g->time_s;
     record.time_provenance = isnan(g->time_s) ? RP_ABSENT : RP_IMPORTED;

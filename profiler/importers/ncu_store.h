@@ -51,6 +51,7 @@ typedef struct ncu_launch {
     size_t kernel_length;
     int64_t context, stream; /* -1 not known */
     int64_t device;          /* ordinal; -1 not known */
+    int64_t range;           /* of the capture: the innermost NVTX range; -1 none */
     int cc_major, cc_minor;
     const char *device_name; /* NULL not known */
     bool has_shape;
@@ -58,8 +59,8 @@ typedef struct ncu_launch {
 } ncu_launch;
 #define NCU_LAUNCH_INIT                                                                            \
     (ncu_launch) {                                                                                 \
-        .pid = -1, .number = -1, .context = -1, .stream = -1, .device = -1, .cc_major = -1,        \
-        .cc_minor = -1                                                                             \
+        .pid = -1, .number = -1, .context = -1, .stream = -1, .device = -1, .range = -1,           \
+        .cc_major = -1, .cc_minor = -1                                                             \
     }
 
 /* The launch that values are put to from now on. A launch that is open is ended first. */
@@ -70,7 +71,7 @@ void ncu_store_put(ncu_store *store, const ncu_column *column, double value, dou
 void ncu_store_put_text(ncu_store *store, const ncu_column *column, const char *text,
                         size_t length);
 /* A value that is not there. */
-void ncu_store_put_missing(ncu_store *store);
+void ncu_store_put_missing(ncu_store *store, const ncu_column *column);
 rp_code ncu_store_end(ncu_store *store, rp_error *error);
 
 /* Launches begun so far. */
