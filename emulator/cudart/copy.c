@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Copies and fills. All of them are boxes of bytes (a plain copy is a box of one row), checked
+ * against the allocations they touch, done at once, and placed on the virtual clock: over the bus
+ * at its rate in the device's data, inside a device at DRAM's rate, both ways.
+ */
+#include "emulator/cudart/door.h"
+#include <stdint.h>
+#include <string.h>
+
+typedef struct side {
+    char *base;
+    size_t pitch, slice; /* bytes between rows, between layers */
+    bool known;          /* memory that a device knows of */
+    door_place place;
+} side;
+
+typedef struct box {
+    size_t width, height, depth;
+} box;
+
+static uint64_t volume(box b) {
+    return (uint64_t)b.width * b.height * b.depth;
+}
+
+/* Bytes from the first to behind the last of a box laid out as S says; false: too many to be. */
+static bool extent_of(const side *s, box b, uint64_t *extent) {
+    uint64_t rows, layers;
+    return !__builtin_mul_overflow((uint64_t)s->pitch, b.height - 1, &rows) &&
+           !__builtin_mul_overflow((uint64_t)s->slice, b.depth - 1, &layers) &&
+           !__builtin_add_overflow(rows, layers, extent) &&
+           !__builtin_add_overflow(*extent, (uint64_t)b.width, extent);
+}
+
+/* Finds out where a side is, and that it lies inside one allocation if it is in any. */
+static bool locate(side *s, box b) {
+    uint64_t extent, at = (uint64_t)(uintptr_t)s->base;
+    s->known = door_find_memory(s->base, &s->place);
+    return extent_of(s, b, &extent) && (!s->known || extent <= s->place.base + s->place.size - at);
+}
+
+static bool on_device(const side *s) {
+    return s->known && s->place.kind != EMU_MEMORY_HOST;
+}
+
+/* Whether a side may be what a copy's kind says of it. Pinned memory is both. */
+static bool allowed(const side *s, bool wants_device) {
+    if (wants_device)
+        return s->known;
+    return !s->known || s->place.kind != EMU_MEMORY_DEVICE;
+}
+
+static bool kind_holds(const side *to, const side *from, cudaMemcpyKind kind) {
+    switch (kind) {
+    case cudaMemcpyHostToHost:
+        return allowed(to, false) && allowed(from, false);
+    case cudaMemcpyHostToDevice:
+        return allowed(to, true) && allowed(from, false);
+    case cudaMemcpyDeviceToHost:
+        return allowed(to, false) && allowed(from, true);
+    case cudaMemcpyDeviceToDevice:
+        return allowed(to, true) && allowed(from, true);
+    case cudaMemcpyDefault:
+        return true;
+    }
+    return false;
+}
+
+static void move_box(const side *to, const side *from, box b) {
+    for (size_t z = 0; z < b.depth; z++)
+        for (size_t y = 0; y < b.height; y++)
+            memmove(to->base + z * to->slice + y * to->pitch,
+                    from->base + z * from->slice + y * from->pitch, b.width);
+}
+
+/* ---- The clock --------------------------------------------------------------------------------
+ */
+
+typedef struct transfer {
+    const char *kind;
+    double *engine_s;
+    double rate; /* bytes/s; 0 not known */
+} transfer;
+
+static transfer transfer_of(door_device *d, const side *to, const side *from) {
+    double bus = d->profile.pcie_bytes_per_s, dram = d->profile.spec.dram_bytes_per_s;
+    if (on_device(to) && on_device(from))
+        return to->place.device == from->place.device ? (transfer){"DtoD", &d->compute_s, dram / 2}
+                                                      : (transfer){"PtoP", &d->to_host_s, bus};
+    if (on_device(to))
+        return (transfer){"HtoD", &d->to_device_s, bus};
+    if (on_device(from))
+        return (transfer){"DtoH", &d->to_host_s, bus};
+    return (transfer){"HtoH", NULL, 0};
+}
+
+/* A rate that is not known leaves the latency alone; the counts file's device record shows it. */
+static double duration(uint64_t bytes, double rate) {
+    return DOOR_COPY_LATENCY_S + (rate > 0 ? (double)bytes / rate : 0);
+}
+
+static void account(door_stream *stream, transfer t, uint64_t bytes, bool wait) {
+    double time = duration(bytes, t.rate);
+    double start = door_schedule(stream, t.engine_s, time, wait);
+    emu_counts_copy_record(door.file, &(emu_counts_copy){.kind = t.kind,
+                                                         .device = stream->device->index,
+                                                         .stream = stream->id,
+                                                         .bytes = bytes,
+                                                         .start_s = start,
+                                                         .time_s = time});
+}
+
+/* ---- Copies -----------------------------------------------------------------------------------
+ */
+
+static cudaError_t copy_box(side to, side from, box b, cudaMemcpyKind kind, cudaStream_t handle,
+                            bool wait) {
+    door_device *d;
+    cudaError_t error = door_enter(&d);
+    if (error)
+        return error;
+    door_stream *stream = door_find_stream(handle, d);
+    if (!stream)
+        return cudaErrorInvalidResourceHandle;
+    if ((unsigned)kind > cudaMemcpyDefault)
+        return cudaErrorInvalidMemcpyDirection;
+    if (volume(b) == 0)
+        return cudaSuccess;
+    if (!to.base || !from.base || !locate(&to, b) || !locate(&from, b) ||
+        !kind_holds(&to, &from, kind))
+        return cudaErrorInvalidValue;
+    move_box(&to, &from, b);
+    account(stream, transfer_of(d, &to, &from), volume(b), wait);
+    if (wait)
+        door_drain_printf(d);
+    return cudaSuccess;
+}
+
+static cudaError_t copy_bytes(void *to, const void *from, size_t size, cudaMemcpyKind kind,
+                              cudaStream_t stream, bool wait) {
+    return copy_box((side){.base = to}, (side){.base = (char *)(uintptr_t)from}, (box){size, 1, 1},
+                    kind, stream, wait);
+}
+
+static cudaError_t copy_rows(void *to, size_t to_pitch, const void *from, size_t from_pitch,
+                             size_t width, size_t height, cudaMemcpyKind kind, cudaStream_t stream,
+                             bool wait) {
+    if (height > 1 && (width > to_pitch || width > from_pitch))
+        return cudaErrorInvalidPitchValue;
+    return copy_box((side){.base = to, .pitch = to_pitch},
+                    (side){.base = (char *)(uintptr_t)from, .pitch = from_pitch},
+                    (box){width, height, 1}, kind, stream, wait);
+}
+
+static side side_of(const cudaPitchedPtr *p, const cudaPos *at) {
+    char *base = p->ptr;
+    size_t slice = p->pitch * p->ysize;
+    return (side){.base = base ? base + at->z * slice + at->y * p->pitch + at->x : NULL,
+                  .pitch = p->pitch,
+                  .slice = slice};
+}
+
+static cudaError_t copy_3d(const cudaMemcpy3DParms *p, cudaStream_t stream, bool wait) {
+    if (!p)
+        return cudaErrorInvalidValue;
+    if (p->srcArray || p->dstArray)
+        return door_not_supported("a copy from or to a cudaArray");
+    return copy_box(side_of(&p->dstPtr, &p->dstPos), side_of(&p->srcPtr, &p->srcPos),
+                    (box){p->extent.width, p->extent.height, p->extent.depth}, p->kind, stream,
+                    wait);
+}
+
+/* A function that waits, with the two default streams that code may be compiled for. */
+#define EXPORT_SYNC(name, call, ...)                                                               \
+    DOOR_EXPORT(cudaError_t, name, __VA_ARGS__) {                                                  \
+        const cudaStream_t stream = NULL;                                                          \
+        return door_return(call);                                                                  \
+    }                                                                                              \
+    DOOR_EXPORT(cudaError_t, name##_ptds, __VA_ARGS__) {                                           \
+        const cudaStream_t stream = cudaStreamPerThread;                                           \
+        return door_return(call);                                                                  \
+    }
+
+/* A function with a stream as its last argument, likewise. */
+#define EXPORT_ASYNC(name, call, ...)                                                              \
+    DOOR_EXPORT(cudaError_t, name, __VA_ARGS__, cudaStream_t stream) {                             \
+        return door_return(call);                                                                  \
+    }                                                                                              \
+    DOOR_EXPORT(cudaError_t, name##_ptsz, __VA_ARGS__, cudaStream_t stream) {                      \
+        stream = door_per_thread(stream);                                                          \
+        return door_return(call);                                                                  \
+    }
+
+EXPORT_SYNC(cudaMemcpy, copy_bytes(to, from, size, kind, stream, true), void *to, const void *from,
+            size_t size, cudaMemcpyKind kind)
+EXPORT_ASYNC(cudaMemcpyAsync, copy_bytes(to, from, size, kind, stream, false), void *to,
+             const void *from, size_t size, cudaMemcpyKind kind)
+EXPORT_SYNC(cudaMemcpy2D,
+            copy_rows(to, to_pitch, from, from_pitch, width, height, kind, stream, true), void *to,
+            size_t to_pitch, const void *from, size_t from_pitch, size_t width, size_t height,
+            cudaMemcpyKind kind)
+EXPORT_ASYNC(cudaMemcpy2DAsync,
+             copy_rows(to, to_pitch, from, from_pitch, width, height, kind, stream, false),
+             void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,
+             size_t height, cudaMemcpyKind kind)
+EXPORT_SYNC(cudaMemcpy3D, copy_3d(parameters, stream, true), const cudaMemcpy3DParms *parameters)
+EXPORT_ASYNC(cudaMemcpy3DAsync, copy_3d(parameters, stream, false),
+             const cudaMemcpy3DParms *parameters)
+
+static cudaError_t check_devices(int a, int b) {
+    cudaError_t error = door_enter_query();
+    if (!error && (a < 0 || a >= door.device_count || b < 0 || b >= door.device_count))
+        error = cudaErrorInvalidDevice;
+    return error;
+}
+
+DOOR_EXPORT(cudaError_t, cudaMemcpyPeer, void *to, int to_device, const void *from, int from_device,
+            size_t size) {
+    cudaError_t error = check_devices(to_device, from_device);
+    return door_return(error ? error
+                             : copy_bytes(to, from, size, cudaMemcpyDeviceToDevice, NULL, true));
+}
+
+DOOR_EXPORT(cudaError_t, cudaMemcpyPeerAsync, void *to, int to_device, const void *from,
+            int from_device, size_t size, cudaStream_t stream) {
+    cudaError_t error = check_devices(to_device, from_device);
+    return door_return(error ? error
+                             : copy_bytes(to, from, size, cudaMemcpyDeviceToDevice, stream, false));
+}
+
+/* ---- Symbols ----------------------------------------------------------------------------------
+ */
+
+/* The bytes of a variable from OFFSET on. */
+static cudaError_t symbol_bytes(const void *symbol, size_t size, size_t offset, void **at) {
+    door_device *d;
+    size_t whole;
+    cudaError_t error = door_enter(&d);
+    if (!error)
+        error = door_find_symbol(symbol, d, at, &whole);
+    if (error)
+        return error;
+    if (offset > whole || size > whole - offset)
+        return cudaErrorInvalidValue;
+    *at = (char *)*at + offset;
+    return cudaSuccess;
+}
+
+static cudaError_t to_symbol(const void *symbol, const void *from, size_t size, size_t offset,
+                             cudaMemcpyKind kind, cudaStream_t stream, bool wait) {
+    void *at;
+    cudaError_t error = symbol_bytes(symbol, size, offset, &at);
+    return error ? error : copy_bytes(at, from, size, kind, stream, wait);
+}
+
+static cudaError_t from_symbol(void *to, const void *symbol, size_t size, size_t offset,
+                               cudaMemcpyKind kind, cudaStream_t stream, bool wait) {
+    void *at;
+    cudaError_t error = symbol_bytes(symbol, size, offset, &at);
+    return error ? error : copy_bytes(to, at, size, kind, stream, wait);
+}
+
+EXPORT_SYNC(cudaMemcpyToSymbol, to_symbol(symbol, from, size, offset, kind, stream, true),
+            const void *symbol, const void *from, size_t size, size_t offset, cudaMemcpyKind kind)
+EXPORT_ASYNC(cudaMemcpyToSymbolAsync, to_symbol(symbol, from, size, offset, kind, stream, false),
+             const void *symbol, const void *from, size_t size, size_t offset, cudaMemcpyKind kind)
+EXPORT_SYNC(cudaMemcpyFromSymbol, from_symbol(to, symbol, size, offset, kind, stream, true),
+            void *to, const void *symbol, size_t size, size_t offset, cudaMemcpyKind kind)
+EXPORT_ASYNC(cudaMemcpyFromSymbolAsync, from_symbol(to, symbol, size, offset, kind, stream, false),
+             void *to, const void *symbol, size_t size, size_t offset, cudaMemcpyKind kind)
+
+DOOR_EXPORT(cudaError_t, cudaGetSymbolAddress, void **address, const void *symbol) {
+    door_device *d;
+    size_t size;
+    cudaError_t error = door_enter(&d);
+    if (!error)
+        error = address ? door_find_symbol(symbol, d, address, &size) : cudaErrorInvalidValue;
+    return door_return(error);
+}
+
+DOOR_EXPORT(cudaError_t, cudaGetSymbolSize, size_t *size, const void *symbol) {
+    door_device *d;
+    void *address;
+    cudaError_t error = door_enter(&d);
+    if (!error)
+        error = size ? door_find_symbol(symbol, d, &address, size) : cudaErrorInvalidValue;
+    return door_return(error);
+}
+
+/* ---- Fills ------------------------------------------------------------------------------------
+ */
+
+static cudaError_t fill_box(side to, int value, box b, cudaStream_t handle, bool wait) {
+    door_device *d;
+    cudaError_t error = door_enter(&d);
+    if (error)
+        return error;
+    door_stream *stream = door_find_stream(handle, d);
+    if (!stream)
+        return cudaErrorInvalidResourceHandle;
+    if (volume(b) == 0)
+        return cudaSuccess;
+    if (!to.base || !locate(&to, b) || !to.known)
+        return cudaErrorInvalidValue;
+    for (size_t z = 0; z < b.depth; z++)
+        for (size_t y = 0; y < b.height; y++)
+            memset(to.base + z * to.slice + y * to.pitch, value, b.width);
+    account(stream, (transfer){"memset", &d->compute_s, d->profile.spec.dram_bytes_per_s},
+            volume(b), wait);
+    return cudaSuccess;
+}
+
+static cudaError_t fill_rows(void *to, size_t pitch, int value, size_t width, size_t height,
+                             cudaStream_t stream) {
+    if (height > 1 && width > pitch)
+        return cudaErrorInvalidValue;
+    return fill_box((side){.base = to, .pitch = pitch}, value, (box){width, height, 1}, stream,
+                    false);
+}
+
+static cudaError_t fill_3d(cudaPitchedPtr to, int value, cudaExtent extent, cudaStream_t stream) {
+    return fill_box((side){.base = to.ptr, .pitch = to.pitch, .slice = to.pitch * to.ysize}, value,
+                    (box){extent.width, extent.height, extent.depth}, stream, false);
+}
+
+EXPORT_SYNC(cudaMemset, fill_rows(to, 0, value, size, 1, stream), void *to, int value, size_t size)
+EXPORT_ASYNC(cudaMemsetAsync, fill_rows(to, 0, value, size, 1, stream), void *to, int value,
+             size_t size)
+EXPORT_SYNC(cudaMemset2D, fill_rows(to, pitch, value, width, height, stream), void *to,
+            size_t pitch, int value, size_t width, size_t height)
+EXPORT_ASYNC(cudaMemset2DAsync, fill_rows(to, pitch, value, width, height, stream), void *to,
+             size_t pitch, int value, size_t width, size_t height)
+EXPORT_SYNC(cudaMemset3D, fill_3d(to, value, extent, stream), cudaPitchedPtr to, int value,
+            cudaExtent extent)
+EXPORT_ASYNC(cudaMemset3DAsync, fill_3d(to, value, extent, stream), cudaPitchedPtr to, int value,
+             cudaExtent extent)
+
+/* Returned by value, so no error can be: the pieces' sizes and what they hold. */
+DOOR_EXPORT(cudaChannelFormatDesc, cudaCreateChannelDesc, int x, int y, int z, int w, int format) {
+    return (cudaChannelFormatDesc){x, y, z, w, format};
+}

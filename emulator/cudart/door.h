@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Insides of the front door: the state of a process on emulated devices, shared by the files that
+ * implement the runtime's functions.
+ *
+ * How it works. Everything asked of a stream is done at once, in the order of the calls, before the
+ * call returns; what is asynchronous is only the virtual clock. It gives every piece of work a
+ * start and an end: after the work before it in its stream, after what the default stream's rules
+ * make it wait for, after the engine it needs (SMs, one copy engine for each direction) is free,
+ * and not before the host asked for it. The host's own time passes on that clock only in calls that
+ * wait. Events read that clock.
+ *
+ * Locks: `door.lock` guards the tables and the clock and is never held while a kernel or a callback
+ * of the program runs; `door_device.run` is held during a launch. Order: run, then lock.
+ *
+ * Errors are those of the real runtime: a function returns its error and leaves it for
+ * cudaGetLastError; a fault of a kernel is reported by the next calls on its device, all of them,
+ * until cudaDeviceReset.
+ */
+#ifndef EMU_CUDART_DOOR_H
+#define EMU_CUDART_DOOR_H
+
+#include "emulator/counts/counts.h"
+#include "emulator/cudart/abi.h"
+#include "emulator/device/profile.h"
+#include "emulator/emulator.h"
+#include <pthread.h>
+#include <stdbool.h>
+
+/* Defines an exported function, with the prototype that the compiler asks for. */
+#define DOOR_EXPORT(type, name, ...)                                                               \
+    __attribute__((visibility("default"))) type name(__VA_ARGS__);                                 \
+    type name(__VA_ARGS__)
+
+enum { DOOR_DEVICES = 16 };
+
+/* Round figures, stated in the manual: what a copy and an event cost beside the bytes. */
+#define DOOR_COPY_LATENCY_S 5.0e-6
+#define DOOR_EVENT_S        1.0e-6
+
+typedef struct door_device door_device;
+
+typedef struct door_stream {
+    uint64_t id; /* 0: a device's default stream */
+    door_device *device;
+    unsigned flags;
+    int priority;
+    bool legacy;
+    double ready_s; /* when all its work is done */
+    struct door_stream *next;
+} door_stream;
+
+typedef struct door_event {
+    unsigned flags;
+    bool recorded;
+    door_device *device;
+    double time_s;
+    struct door_event *next;
+} door_event;
+
+typedef struct door_pool {
+    door_device *device;
+    uint64_t attribute[9]; /* by cudaMemPoolAttr */
+    struct door_pool *next;
+} door_pool;
+
+struct door_device {
+    int index;
+    emu_profile profile;
+    emu_device *emu; /* NULL until first used */
+    pthread_mutex_t run;
+    cudaError_t sticky;
+    door_stream legacy, per_thread;
+    /* virtual clock: when each is free again */
+    double compute_s, to_device_s, to_host_s;
+    double legacy_s, blocking_s,
+        all_s; /* ends of the default stream's, blocking streams', all work */
+    size_t limit[DOOR_LIMITS];
+    unsigned flags;
+    int cache_config;
+    door_pool default_pool, *pool;
+    uint64_t peak_used;
+};
+
+/* Memory that other devices must be able to reach: pinned and managed blocks. */
+typedef struct door_shared {
+    void *address;
+    size_t size;
+    int owner;
+    bool registered; /* by cudaHostRegister: ordinary memory of the program */
+} door_shared;
+
+typedef struct door_state {
+    pthread_mutex_t lock;
+    bool started, forked;
+    cudaError_t start_error;
+    emu_options options;
+    bool progress;
+    door_device device[DOOR_DEVICES];
+    int device_count;
+    emu_counts_file *file; /* NULL: none asked for */
+    double now_s;          /* the host's place on the virtual clock */
+    uint64_t next_stream, next_launch, next_kernel;
+    door_stream *streams;
+    door_event *events;
+    door_pool *pools;
+    door_shared *shared;
+    size_t shared_count, shared_capacity;
+} door_state;
+extern door_state door;
+
+typedef struct door_call { /* <<<grid, block, shared, stream>>> */
+    dim3 grid, block;
+    size_t shared;
+    cudaStream_t stream;
+} door_call;
+
+typedef struct door_thread {
+    int device;
+    cudaError_t last_error;
+    door_call call[8];
+    int calls;
+} door_thread;
+extern _Thread_local door_thread door_self;
+
+/* ---- door.c: start, errors, messages ---- */
+
+/* Starts the door if that has not happened. The current device goes to *device (may be NULL),
+ * created and checked for a fault of an earlier kernel. */
+cudaError_t door_enter(door_device **device);
+/* The same, but creates no device and minds no fault: for queries. */
+cudaError_t door_enter_query(void);
+/* Makes sure that DEVICE's emulated device exists. */
+cudaError_t door_open_device(door_device *device);
+/* Leaves ERROR for cudaGetLastError and returns it. */
+cudaError_t door_return(cudaError_t error);
+/* One line on stderr, and a note in the counts file. */
+void door_say(const char *severity, const char *format, ...) __attribute__((format(printf, 2, 3)));
+cudaError_t door_error_of(emu_status status);
+void door_drain_printf(door_device *device);
+/* For a function that is exported but not there: says so, once for each name. */
+cudaError_t door_not_supported(const char *function);
+
+/* ---- stream.c: streams, events, the virtual clock ---- */
+
+/* The stream behind a handle, for work on the current device; NULL: no such stream. */
+door_stream *door_find_stream(cudaStream_t handle, door_device *current);
+/* NULL means the per-thread default stream in functions compiled with that default. */
+cudaStream_t door_per_thread(cudaStream_t handle);
+/* Places work of DURATION on a stream's timeline, on ENGINE (may be NULL: needs none), and returns
+ * its start. WAIT: the host waits for its end. Takes door.lock. */
+double door_schedule(door_stream *stream, double *engine_s, double duration_s, bool wait);
+void door_wait_device(door_device *device);
+
+/* ---- memory.c ---- */
+
+typedef struct door_place {
+    door_device *device;
+    emu_memory_kind kind;
+    uint64_t base, size;
+} door_place;
+/* The allocation of any device around an address; false: ordinary host memory. */
+bool door_find_memory(const void *address, door_place *place);
+cudaError_t door_allocate(door_device *device, emu_memory_kind kind, const char *name, size_t size,
+                          void **address);
+cudaError_t door_release(void *address, bool host);
+/* Lets a device that has just been created reach what is shared already. */
+void door_share_all(door_device *device);
+/* The pinned and managed blocks of a device that is about to go. */
+void door_forget_blocks(const door_device *owner);
+
+/* ---- module.c: what the program registered ---- */
+
+typedef struct door_module door_module;
+
+typedef struct door_function {
+    const void *host; /* the stub's address, by which the program names the kernel */
+    door_module *module;
+    const char *name;
+    size_t shared_limit; /* cudaFuncAttributeMaxDynamicSharedMemorySize; 0: not raised */
+    int carveout;
+    struct door_kernel_state {
+        emu_kernel *kernel;
+        uint64_t id; /* in the counts file */
+    } on[DOOR_DEVICES];
+} door_function;
+
+door_function *door_find_function(const void *host);
+/* The kernel on a device, its module loaded there; says what is wrong if it cannot be had. */
+cudaError_t door_load_function(door_function *function, door_device *device, emu_kernel **kernel);
+/* Address and size of a registered variable on a device. */
+cudaError_t door_find_symbol(const void *host, door_device *device, void **address, size_t *size);
+/* Forgets what is loaded on a device (cudaDeviceReset). */
+void door_unload(door_device *device);
+
+#endif

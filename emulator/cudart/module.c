@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a program registers before main(): fat binaries, and the kernels and variables in them. A
+ * module's PTX is loaded on a device when the first of its kernels or variables is needed there.
+ */
+#include "emulator/cudart/door.h"
+#include "emulator/fatbin/fatbin.h"
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct door_variable {
+    const void *host;
+    door_module *module;
+    const char *name;
+    size_t size;
+    void **managed; /* the host's pointer to a managed variable, to be filled in; NULL */
+} door_variable;
+
+struct door_module {
+    emu_fatbin fatbin;
+    bool readable;
+    char complaint[1024]; /* why it is not */
+    struct on_device {
+        emu_module *module;
+        cudaError_t error; /* of a load that failed: it is not tried again */
+    } on[DOOR_DEVICES];
+    struct door_module *next;
+};
+
+/* Open addressing by the host address, at most half full. Functions and variables are found through
+ * pointers that may be either. */
+typedef struct registry {
+    void **slot;
+    size_t capacity, count;
+} registry;
+
+static struct {
+    pthread_mutex_t lock; /* of loading, taken before door.lock */
+    door_module *modules;
+    registry functions, variables; /* of door_function, door_variable: `host` comes first in both */
+    bool warned_target;
+} program = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* ---- The registry ------------------------------------------------------------------------------
+ */
+
+static const void *host_of(const void *entry) {
+    return *(const void *const *)entry;
+}
+
+static size_t find_slot(const registry *r, const void *host) {
+    size_t i = ((uintptr_t)host >> 4) * 0x9e3779b97f4a7c15u >> 20;
+    for (;; i++) {
+        void *entry = r->slot[i & (r->capacity - 1)];
+        if (!entry || host_of(entry) == host)
+            return i & (r->capacity - 1);
+    }
+}
+
+static void *find_entry(const registry *r, const void *host) {
+    return r->capacity && host ? r->slot[find_slot(r, host)] : NULL;
+}
+
+static bool grow(registry *r) {
+    registry bigger = {.capacity = r->capacity ? r->capacity * 2 : 64, .count = r->count};
+    bigger.slot = calloc(bigger.capacity, sizeof *bigger.slot);
+    if (!bigger.slot)
+        return false;
+    for (size_t i = 0; i < r->capacity; i++)
+        if (r->slot[i])
+            bigger.slot[find_slot(&bigger, host_of(r->slot[i]))] = r->slot[i];
+    free(r->slot);
+    *r = bigger;
+    return true;
+}
+
+/* Adds ENTRY, in place of one with the same host address. */
+static bool add_entry(registry *r, void *entry) {
+    if (r->count * 2 >= r->capacity && !grow(r))
+        return false;
+    size_t i = find_slot(r, host_of(entry));
+    if (r->slot[i])
+        free(r->slot[i]);
+    else
+        r->count++;
+    r->slot[i] = entry;
+    return true;
+}
+
+static void remove_module(registry *r, size_t module_offset, const door_module *module) {
+    registry kept = {0};
+    for (size_t i = 0; i < r->capacity; i++) {
+        void *entry = r->slot[i];
+        if (!entry)
+            continue;
+        if (*(door_module *const *)((char *)entry + module_offset) == module ||
+            !add_entry(&kept, entry))
+            free(entry);
+    }
+    free(r->slot);
+    *r = kept;
+}
+
+/* ---- Registration ------------------------------------------------------------------------------
+ */
+
+DOOR_EXPORT(void **, __cudaRegisterFatBinary, void *wrapper) {
+    door_module *m = calloc(1, sizeof *m);
+    emu_fault fault = {0};
+    if (!m)
+        return NULL;
+    m->readable = emu_fatbin_add_wrapper(&m->fatbin, wrapper, &fault) == EMU_OK;
+    memcpy(m->complaint, fault.message, sizeof m->complaint);
+    pthread_mutex_lock(&program.lock);
+    m->next = program.modules;
+    program.modules = m;
+    pthread_mutex_unlock(&program.lock);
+    return (void **)m;
+}
+
+DOOR_EXPORT(void, __cudaRegisterFatBinaryEnd, void **handle) {
+    (void)handle;
+}
+
+/* A library of the program's is unloaded, or the program ends; what its kernels printed needs the
+ * module's strings, so it goes out first. */
+DOOR_EXPORT(void, __cudaUnregisterFatBinary, void **handle) {
+    door_module *m = (door_module *)handle, **link = &program.modules;
+    pthread_mutex_lock(&program.lock);
+    while (*link && *link != m)
+        link = &(*link)->next;
+    if (*link) {
+        *link = m->next;
+        remove_module(&program.functions, offsetof(door_function, module), m);
+        remove_module(&program.variables, offsetof(door_variable, module), m);
+        for (int i = 0; i < DOOR_DEVICES; i++)
+            if (m->on[i].module) {
+                door_drain_printf(&door.device[i]);
+                emu_module_unload(m->on[i].module);
+            }
+        emu_fatbin_free(&m->fatbin);
+        free(m);
+    }
+    pthread_mutex_unlock(&program.lock);
+}
+
+DOOR_EXPORT(void, __cudaRegisterFunction, void **handle, const char *host, char *device_stub,
+            const char *name, int thread_limit, void *tid, void *bid, dim3 *block, dim3 *grid,
+            int *warp_size) {
+    (void)device_stub, (void)thread_limit, (void)tid, (void)bid, (void)block, (void)grid;
+    (void)warp_size;
+    door_function *f = calloc(1, sizeof *f);
+    if (!f)
+        return;
+    f->host = host;
+    f->module = (door_module *)handle;
+    f->name = name;
+    f->carveout = -1;
+    pthread_mutex_lock(&program.lock);
+    if (!add_entry(&program.functions, f))
+        free(f);
+    pthread_mutex_unlock(&program.lock);
+}
+
+static void register_variable(void **handle, const void *host, const char *name, size_t size,
+                              void **managed) {
+    door_variable *v = calloc(1, sizeof *v);
+    if (!v)
+        return;
+    *v = (door_variable){host, (door_module *)handle, name, size, managed};
+    pthread_mutex_lock(&program.lock);
+    if (!add_entry(&program.variables, v))
+        free(v);
+    pthread_mutex_unlock(&program.lock);
+}
+
+DOOR_EXPORT(void, __cudaRegisterVar, void **handle, char *host, char *device, const char *name,
+            int external, size_t size, int constant, int global) {
+    (void)device, (void)external, (void)constant, (void)global;
+    register_variable(handle, host, name, size, NULL);
+}
+
+DOOR_EXPORT(void, __cudaRegisterManagedVar, void **handle, void **host, char *device,
+            const char *name, int external, size_t size, int constant, int global) {
+    (void)device, (void)external, (void)constant, (void)global;
+    register_variable(handle, host, name, size, host);
+}
+
+/* Textures and surfaces of the old kind: a program can register them; using them is refused where
+ * it is tried. */
+DOOR_EXPORT(void, __cudaRegisterTexture, void) {
+}
+
+DOOR_EXPORT(void, __cudaRegisterSurface, void) {
+}
+
+DOOR_EXPORT(void, __cudaRegisterHostVar, void **handle, const char *name, char *host, size_t size) {
+    register_variable(handle, host, name, size, NULL);
+}
+
+DOOR_EXPORT(void, __cudaRegisterUnifiedTable, void) {
+}
+
+/* ---- Loading -----------------------------------------------------------------------------------
+ */
+
+static int capability(const door_device *d) {
+    return d->profile.spec.cc_major * 10 + d->profile.spec.cc_minor;
+}
+
+static void say_no_ptx(const door_module *m, const door_device *d, const char *name) {
+    int cc = capability(d), lowest = 0;
+    for (size_t i = 0; i < m->fatbin.count; i++) {
+        const emu_image *image = &m->fatbin.images[i];
+        if (image->kind == EMU_IMAGE_PTX && (!lowest || image->arch < lowest))
+            lowest = image->arch;
+    }
+    if (lowest)
+        door_say("error",
+                 "%s: the program's PTX is for sm_%d and up, %s is sm_%d; build with "
+                 "-gencode arch=compute_%d,code=compute_%d, or emulate a newer device",
+                 name, lowest, d->profile.spec.name, cc, cc, cc);
+    else
+        door_say("error",
+                 "%s: the program holds no PTX, and an emulated device runs nothing else; "
+                 "rebuild with NVCC_APPEND_FLAGS=\"-gencode arch=compute_%d,code=compute_%d\" in "
+                 "the environment",
+                 name, cc, cc);
+}
+
+static void warn_target(const door_device *d, int target) {
+    if (target >= capability(d) || program.warned_target)
+        return;
+    program.warned_target = true;
+    door_say("warning",
+             "the program's PTX is for sm_%d, %s is sm_%d: code for newer architectures "
+             "(__CUDA_ARCH__ >= %d) is not in it; nvcc -arch=compute_%d puts it there",
+             target, d->profile.spec.name, capability(d), capability(d) / 10 * 100, capability(d));
+}
+
+static void apply_registers(void *context, const emu_cubin_kernel *said) {
+    emu_kernel *kernel;
+    emu_fault fault;
+    if (said->registers && emu_module_get_kernel(context, said->name, &kernel, &fault) == EMU_OK)
+        emu_kernel_set_registers(kernel, said->registers, said->local_bytes);
+}
+
+/* Registers from the cubins beside the PTX. The first container of a linked program holds the code
+ * as it would run: it has the last word. */
+static void read_registers(const door_module *m, int cc, emu_module *module) {
+    for (uint32_t c = m->fatbin.containers; c-- > 0;) {
+        const emu_image *elf = emu_fatbin_best(&m->fatbin, c, EMU_IMAGE_ELF, cc);
+        char *bytes;
+        size_t length;
+        emu_fault fault;
+        if (!elf || emu_image_expand(elf, &bytes, &length, &fault) != EMU_OK)
+            continue;
+        emu_cubin_visit(bytes, length, apply_registers, module);
+        free(bytes);
+    }
+}
+
+/* Expands the best PTX of every container; *n texts. */
+static emu_status expand_all(const door_module *m, int cc, char **texts, size_t *lengths, int *n,
+                             emu_fault *fault) {
+    emu_status status = EMU_OK;
+    *n = 0;
+    for (uint32_t c = 0; status == EMU_OK && c < m->fatbin.containers; c++) {
+        const emu_image *ptx = emu_fatbin_best(&m->fatbin, c, EMU_IMAGE_PTX, cc);
+        if (!ptx)
+            continue;
+        status = emu_image_expand(ptx, &texts[*n], &lengths[*n], fault);
+        *n += status == EMU_OK;
+    }
+    return status;
+}
+
+static cudaError_t load_texts(door_module *m, door_device *d, const char *name,
+                              emu_module **module) {
+    size_t room = m->fatbin.containers + 1;
+    char **texts = calloc(room, sizeof *texts);
+    size_t *lengths = calloc(room, sizeof *lengths);
+    int n = 0;
+    emu_fault fault = {0};
+    cudaError_t error = cudaErrorMemoryAllocation;
+    if (!texts || !lengths)
+        goto out;
+    emu_status status = expand_all(m, capability(d), texts, lengths, &n, &fault);
+    if (status == EMU_OK && n == 0) {
+        say_no_ptx(m, d, name);
+        error = cudaErrorNoKernelImageForDevice;
+        goto out;
+    }
+    if (status == EMU_OK)
+        status = emu_module_load(d->emu, (const char *const *)texts, lengths, n, module, &fault);
+    error = door_error_of(status);
+    if (status != EMU_OK)
+        door_say("error", "%s", fault.message);
+out:
+    for (int i = 0; i < n; i++)
+        free(texts[i]);
+    free(texts);
+    free(lengths);
+    return error;
+}
+
+/* Managed variables are the same memory on both sides: the host learns where. They live on the
+ * device that is used first. */
+static void bind_managed(door_module *m, emu_module *module) {
+    for (size_t i = 0; i < program.variables.capacity; i++) {
+        door_variable *v = program.variables.slot[i];
+        uint64_t address, size;
+        emu_fault fault;
+        if (v && v->module == m && v->managed &&
+            emu_module_get_global(module, v->name, &address, &size, &fault) == EMU_OK)
+            *v->managed = (void *)(uintptr_t)address;
+    }
+}
+
+/* With program.lock held. NAME is what is wanted, for messages. */
+static cudaError_t load_module(door_module *m, door_device *d, const char *name,
+                               emu_module **module) {
+    struct on_device *on = &m->on[d->index];
+    if (!on->module && !on->error) {
+        if (!m->readable) {
+            door_say("error", "%s: %s", name, m->complaint);
+            on->error = cudaErrorInvalidKernelImage;
+        } else {
+            on->error = load_texts(m, d, name, &on->module);
+        }
+        if (on->module) {
+            read_registers(m, capability(d), on->module);
+            bind_managed(m, on->module);
+            warn_target(d, emu_module_ptx_target(on->module));
+        }
+    }
+    *module = on->module;
+    return on->error;
+}
+
+DOOR_EXPORT(char, __cudaInitModule, void **handle) {
+    door_device *d;
+    emu_module *module;
+    bool ok = door_enter(&d) == cudaSuccess;
+    pthread_mutex_lock(&program.lock);
+    ok = ok && load_module((door_module *)handle, d, "managed variables", &module) == cudaSuccess;
+    pthread_mutex_unlock(&program.lock);
+    return ok;
+}
+
+door_function *door_find_function(const void *host) {
+    pthread_mutex_lock(&program.lock);
+    door_function *f = find_entry(&program.functions, host);
+    pthread_mutex_unlock(&program.lock);
+    return f;
+}
+
+static void record_kernel(door_function *f, const door_device *d, emu_module *module) {
+    struct door_kernel_state *on = &f->on[d->index];
+    pthread_mutex_lock(&door.lock);
+    on->id = ++door.next_kernel;
+    pthread_mutex_unlock(&door.lock);
+    emu_counts_kernel_record(door.file,
+                             &(emu_counts_kernel){.id = on->id,
+                                                  .device = d->index,
+                                                  .info = emu_kernel_get_info(on->kernel),
+                                                  .ptx_target = emu_module_ptx_target(module)});
+}
+
+cudaError_t door_load_function(door_function *f, door_device *d, emu_kernel **kernel) {
+    struct door_kernel_state *on = &f->on[d->index];
+    cudaError_t error = cudaSuccess;
+    pthread_mutex_lock(&program.lock);
+    if (!on->kernel) {
+        emu_module *module;
+        emu_fault fault = {0};
+        error = load_module(f->module, d, f->name, &module);
+        if (!error) {
+            error = door_error_of(emu_module_get_kernel(module, f->name, &on->kernel, &fault));
+            if (error)
+                door_say("error", "%s", fault.message);
+            else
+                record_kernel(f, d, module);
+        }
+    }
+    *kernel = on->kernel;
+    pthread_mutex_unlock(&program.lock);
+    return error;
+}
+
+cudaError_t door_find_symbol(const void *host, door_device *d, void **address, size_t *size) {
+    cudaError_t error = cudaErrorInvalidSymbol;
+    uint64_t at, length;
+    emu_module *module;
+    emu_fault fault;
+    pthread_mutex_lock(&program.lock);
+    door_variable *v = find_entry(&program.variables, host);
+    if (v)
+        error = load_module(v->module, d, v->name, &module);
+    if (v && !error && emu_module_get_global(module, v->name, &at, &length, &fault) != EMU_OK)
+        error = cudaErrorInvalidSymbol;
+    pthread_mutex_unlock(&program.lock);
+    if (error)
+        return error;
+    *address = (void *)(uintptr_t)at;
+    *size = length;
+    return cudaSuccess;
+}
+
+void door_unload(door_device *d) {
+    pthread_mutex_lock(&program.lock);
+    for (size_t i = 0; i < program.functions.capacity; i++) {
+        door_function *f = program.functions.slot[i];
+        if (f)
+            f->on[d->index] = (struct door_kernel_state){0};
+    }
+    for (door_module *m = program.modules; m; m = m->next) {
+        if (m->on[d->index].module)
+            emu_module_unload(m->on[d->index].module);
+        m->on[d->index] = (struct on_device){0};
+    }
+    pthread_mutex_unlock(&program.lock);
+}
