@@ -61,6 +61,14 @@ typedef struct rp_analysis_options {
 rp_code rp_analyse(const rp_profile *profile, const rp_hwdb *hwdb,
                    const rp_analysis_options *options, rp_report *report, rp_error *error);
 
+/* Sorts the kernels by "lost" (as made), "time", "launches", "intensity", "rate", "roof" or "name";
+ * their numbers stay. RP_USAGE for another word. */
+rp_code rp_report_sort(rp_report *report, const char *order, rp_error *error);
+
+/* Puts another file's profile beside INTO's: its devices are further devices. FROM is left empty,
+ * still to be freed. */
+rp_code rp_profile_join(rp_profile *into, rp_profile *from, rp_error *error);
+
 /* The limit behind an evidence key, as `bound_by` says it: "l1 access path" of "lsu_requests". */
 const char *rp_evidence_limit(const char *key);
 
