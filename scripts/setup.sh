@@ -5,7 +5,7 @@
 set -euo pipefail
 
 packages=(gcc g++ cmake ninja-build pkg-config libcsv-dev libsqlite3-dev libyajl-dev zlib1g-dev
-          liblz4-dev libzstd-dev libcmocka-dev gnuplot-nox fonts-dejavu-core python3 python3-venv
+          libiberty-dev liblz4-dev libzstd-dev libcmocka-dev gnuplot-nox fonts-dejavu-core python3 python3-venv
           sqlite3)
 missing=()
 for package in "${packages[@]}"; do

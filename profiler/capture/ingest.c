@@ -1,0 +1,652 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Spools to a capture: see ingest.h. Two passes over the mapped file: names, configs, devices and
+ * ranges are collected first, since a range's record comes after the launches inside it; then
+ * launches, copies and memory are added in file order.
+ */
+#include "capture/ingest.h"
+#include "support/cupti_result.h"
+#include "tracer/spool.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+/* Longer than a day on one kernel is a broken record, not a kernel. */
+#define LONGEST_NS UINT64_C(86400000000000)
+
+typedef struct text {
+    const char *at;
+    size_t length;
+} text;
+
+typedef struct config {
+    spool_config record;
+    int64_t id; /* in the capture; -1 not added yet */
+} config;
+
+typedef struct device {
+    bool known;
+    spool_device record;
+    char name[256];
+    int64_t id; /* -1 not added yet */
+} device;
+
+typedef struct range {
+    uint32_t id, name, parent;
+    uint64_t start, end;
+    int64_t capture_id;
+} range;
+
+enum { DEVICES = 256 };
+
+typedef struct ingest {
+    const uint8_t *base;
+    size_t size;
+    const char *path;
+    rp_capture *capture;
+    rp_ingest_summary *summary;
+    rp_error *error;
+    spool_header header;
+    char host[256], program[512];
+    text *names;
+    size_t name_count;
+    config *configs;
+    size_t config_count;
+    range *ranges;
+    size_t range_count, range_room;
+    spool_launch *launches; /* sorted by correlation */
+    size_t launch_count, launch_room;
+    device devices[DEVICES];
+    int64_t process, wall_offset, cupti_offset;
+    uint64_t kernels, copies, invalid;
+    spool_lost lost;
+    bool ended;
+    size_t good; /* bytes of whole frames */
+} ingest;
+
+typedef rp_code (*visitor)(ingest *in, const spool_frame *frame, const uint8_t *payload);
+
+static size_t padded(size_t n) {
+    return (n + 7) & ~(size_t)7;
+}
+
+/* Calls VISIT for each whole frame. CHECK: verifies the CRCs (once is enough). */
+static rp_code each_frame(ingest *in, bool check, size_t limit, visitor visit) {
+    size_t at = 0;
+    while (at + sizeof(spool_frame) <= limit) {
+        spool_frame frame;
+        memcpy(&frame, in->base + at, sizeof frame);
+        const uint8_t *payload = in->base + at + sizeof frame;
+        if (frame.magic != SPOOL_MAGIC || frame.length > SPOOL_FRAME_LIMIT ||
+            frame.length > limit - at - sizeof frame)
+            break;
+        if (check) {
+            uLong crc = crc32(0, in->base + at + 4, 8);
+            if ((uint32_t)crc32(crc, payload, frame.length) != frame.crc)
+                break;
+        }
+        rp_code code = visit(in, &frame, payload);
+        if (code)
+            return code;
+        at += sizeof frame + padded(frame.length);
+    }
+    if (check)
+        in->good = at < limit ? at : limit;
+    return RP_OK;
+}
+
+static bool grow(void **list, size_t *room, size_t count, size_t size) {
+    if (count < *room)
+        return true;
+    size_t larger = *room ? *room * 2 : 256;
+    void *grown = realloc(*list, larger * size);
+    if (!grown)
+        return false;
+    *list = grown;
+    *room = larger;
+    return true;
+}
+
+static rp_code no_memory(ingest *in) {
+    return rp_fail(in->error, RP_INTERNAL, "%s: no memory to read it", in->path);
+}
+
+/* ---- First pass: what others refer to -------------------------------------------------------- */
+
+/* Names and configs are numbered in the order in which they were written: a gap is damage. */
+static rp_code damaged(ingest *in, const char *what) {
+    return rp_fail(in->error, RP_INPUT, "%s: not a spool of this version: %s", in->path, what);
+}
+
+static rp_code collect_header(ingest *in, const uint8_t *payload, size_t length) {
+    if (length < sizeof in->header)
+        return damaged(in, "its header is too short");
+    memcpy(&in->header, payload, sizeof in->header);
+    if (in->header.version != SPOOL_VERSION)
+        return rp_fail(in->error, RP_INPUT,
+                       "%s: spool version %u; this roofprof reads version %u. Recover it with the "
+                       "roofprof that wrote it",
+                       in->path, in->header.version, SPOOL_VERSION);
+    const char *host = (const char *)payload + sizeof in->header;
+    size_t room = length - sizeof in->header, n = strnlen(host, room);
+    snprintf(in->host, sizeof in->host, "%.*s", (int)n, host);
+    if (n + 1 < room)
+        snprintf(in->program, sizeof in->program, "%.*s", (int)strnlen(host + n + 1, room - n - 1),
+                 host + n + 1);
+    return RP_OK;
+}
+
+static rp_code collect_name(ingest *in, const uint8_t *payload, size_t length) {
+    uint32_t id;
+    if (length < sizeof id)
+        return damaged(in, "a name is too short");
+    memcpy(&id, payload, sizeof id);
+    size_t room = in->name_count; /* the list's room is the next power of two */
+    if (id != in->name_count)
+        return damaged(in, "a name is out of order");
+    if ((room & (room - 1)) == 0) {
+        text *grown = realloc(in->names, (room ? room * 2 : 1) * sizeof *grown);
+        if (!grown)
+            return no_memory(in);
+        in->names = grown;
+    }
+    in->names[in->name_count++] = (text){(const char *)payload + sizeof id, length - sizeof id};
+    return RP_OK;
+}
+
+static rp_code collect_config(ingest *in, const uint8_t *payload, size_t length) {
+    spool_config c;
+    size_t room = in->config_count;
+    if (length != sizeof c)
+        return damaged(in, "a config has the wrong size");
+    memcpy(&c, payload, sizeof c);
+    if (c.id != in->config_count || c.name >= in->name_count || c.device >= DEVICES)
+        return damaged(in, "a config is out of order");
+    if ((room & (room - 1)) == 0) {
+        config *grown = realloc(in->configs, (room ? room * 2 : 1) * sizeof *grown);
+        if (!grown)
+            return no_memory(in);
+        in->configs = grown;
+    }
+    in->configs[in->config_count++] = (config){c, -1};
+    return RP_OK;
+}
+
+static rp_code collect_range(ingest *in, const uint8_t *payload, size_t length) {
+    spool_range r;
+    if (length != sizeof r)
+        return damaged(in, "a range has the wrong size");
+    memcpy(&r, payload, sizeof r);
+    if (!grow((void **)&in->ranges, &in->range_room, in->range_count, sizeof *in->ranges))
+        return no_memory(in);
+    in->ranges[in->range_count++] = (range){r.id, r.name, r.parent, r.start_ns, r.end_ns, -1};
+    return RP_OK;
+}
+
+static rp_code collect_launches(ingest *in, const uint8_t *payload, size_t length) {
+    for (size_t at = 0; at + sizeof(spool_launch) <= length; at += sizeof(spool_launch)) {
+        if (!grow((void **)&in->launches, &in->launch_room, in->launch_count, sizeof *in->launches))
+            return no_memory(in);
+        memcpy(&in->launches[in->launch_count++], payload + at, sizeof *in->launches);
+    }
+    return RP_OK;
+}
+
+static rp_code collect_device(ingest *in, const uint8_t *payload, size_t length) {
+    spool_device d;
+    if (length < sizeof d)
+        return damaged(in, "a device is too short");
+    memcpy(&d, payload, sizeof d);
+    if (d.ordinal >= DEVICES)
+        return damaged(in, "a device's number is too large");
+    device *into = &in->devices[d.ordinal];
+    into->known = true;
+    into->record = d;
+    snprintf(into->name, sizeof into->name, "%.*s",
+             (int)strnlen((const char *)payload + sizeof d, length - sizeof d),
+             (const char *)payload + sizeof d);
+    return RP_OK;
+}
+
+static rp_code note_status(ingest *in, const uint8_t *payload, size_t length) {
+    spool_status s;
+    if (length < sizeof s)
+        return damaged(in, "a status is too short");
+    memcpy(&s, payload, sizeof s);
+    const char *words = (const char *)payload + sizeof s;
+    int n = (int)strnlen(words, length - sizeof s);
+    const rp_cupti_result *r = rp_cupti_result_find((int)s.code);
+    switch (s.stage) {
+    case SPOOL_STAGE_CUPTI_CHOSEN:
+        return rp_capture_add_note(in->capture, "info", in->error,
+                                   "process %u (%s): CUPTI %u from %.*s", in->header.pid,
+                                   in->program, s.code, n, words);
+    case SPOOL_STAGE_NO_CUPTI:
+        return rp_capture_add_note(
+            in->capture, "error", in->error,
+            "process %u (%s): no CUPTI was found, so nothing was traced (%.*s). "
+            "Set ROOFPROF_CUPTI to the libcupti.so of a CUDA toolkit (extras/"
+            "CUPTI/lib64), or install the nvidia-cuda-cupti package",
+            in->header.pid, in->program, n, words);
+    case SPOOL_STAGE_SUBSCRIBE:
+    case SPOOL_STAGE_ENABLE:
+    case SPOOL_STAGE_COUNTERS:
+        return rp_capture_add_note(
+            in->capture, "warning", in->error, "process %u (%s): %s refused %.*s (%u %s): %s. %s",
+            in->header.pid, in->program, "CUPTI", n, words, s.code, r->name, r->meaning, r->remedy);
+    case SPOOL_STAGE_CHAIN:
+        return rp_capture_add_note(in->capture, "warning", in->error,
+                                   "process %u (%s): your own injection library %.*s could not be "
+                                   "loaded",
+                                   in->header.pid, in->program, n, words);
+    case SPOOL_STAGE_FLUSH: /* the driver was down already; the flushes before it count */
+        return RP_OK;
+    default:
+        return rp_capture_add_note(in->capture, "warning", in->error, "process %u (%s): %.*s",
+                                   in->header.pid, in->program, n, words);
+    }
+}
+
+static rp_code collect(ingest *in, const spool_frame *frame, const uint8_t *payload) {
+    spool_clock clock;
+    switch (frame->type) {
+    case SPOOL_HEADER:
+        return collect_header(in, payload, frame->length);
+    case SPOOL_NAME:
+        return collect_name(in, payload, frame->length);
+    case SPOOL_CONFIG:
+        return collect_config(in, payload, frame->length);
+    case SPOOL_RANGE:
+        return collect_range(in, payload, frame->length);
+    case SPOOL_LAUNCHES:
+        return collect_launches(in, payload, frame->length);
+    case SPOOL_DEVICE:
+        return collect_device(in, payload, frame->length);
+    case SPOOL_STATUS:
+        return note_status(in, payload, frame->length);
+    case SPOOL_LOST:
+        if (frame->length == sizeof in->lost)
+            memcpy(&in->lost, payload, sizeof in->lost);
+        return RP_OK;
+    case SPOOL_CLOCK:
+        if (frame->length == sizeof clock) {
+            memcpy(&clock, payload, sizeof clock);
+            in->wall_offset = clock.wall_ns - clock.monotonic_ns;
+            in->cupti_offset = clock.cupti_ns ? clock.cupti_ns - clock.monotonic_ns : 0;
+        }
+        return RP_OK;
+    case SPOOL_END:
+        in->ended = true;
+        return RP_OK;
+    default:
+        return RP_OK;
+    }
+}
+
+/* ---- Between: devices, ranges, configs ------------------------------------------------------- */
+
+static void format_uuid(const uint8_t *u, char out[41]) {
+    char *to = out + sprintf(out, "GPU-");
+    for (int i = 0; i < 16; i++)
+        to += sprintf(to, i == 4 || i == 6 || i == 8 || i == 10 ? "-%02x" : "%02x", u[i]);
+}
+
+static rp_code add_device(ingest *in, uint32_t ordinal, int64_t *id) {
+    device *d = &in->devices[ordinal];
+    if (d->id < 0) {
+        rp_device_record record = RP_DEVICE_RECORD_INIT;
+        const spool_device *s = &d->record;
+        static const uint8_t none[16];
+        char uuid[41];
+        record.ordinal = ordinal;
+        if (d->known) {
+            record.name = d->name;
+            record.cc_major = s->cc_major;
+            record.cc_minor = s->cc_minor;
+            record.sm_count = s->sm_count;
+            record.memory_bus_bits = s->memory_bus_bits;
+            record.memory_bytes = s->memory_bytes ? (int64_t)s->memory_bytes : -1;
+            record.l2_bytes = s->l2_bytes ? (int64_t)s->l2_bytes : -1;
+            if (s->sm_clock_khz > 0)
+                record.sm_clock_hz = s->sm_clock_khz * 1e3;
+            if (s->memory_clock_khz > 0)
+                record.memory_clock_hz = s->memory_clock_khz * 1e3;
+            if (memcmp(s->uuid, none, sizeof none)) {
+                format_uuid(s->uuid, uuid);
+                record.uuid = uuid;
+            }
+        }
+        rp_code code = rp_capture_add_device(in->capture, &record, &d->id, in->error);
+        if (code)
+            return code;
+    }
+    *id = d->id;
+    return RP_OK;
+}
+
+/* Ranges by id, outermost first, so that a parent has its number before its children. */
+static int by_id(const void *a, const void *b) {
+    const range *p = a, *q = b;
+    return p->id < q->id ? -1 : p->id > q->id;
+}
+
+static range *find_range(const ingest *in, uint32_t id) {
+    range key = {.id = id};
+    return in->range_count ? bsearch(&key, in->ranges, in->range_count, sizeof *in->ranges, by_id)
+                           : NULL;
+}
+
+static rp_code add_ranges(ingest *in) {
+    if (in->range_count)
+        qsort(in->ranges, in->range_count, sizeof *in->ranges, by_id);
+    for (size_t i = 0; i < in->range_count; i++) {
+        range *r = &in->ranges[i];
+        const range *parent = r->parent == SPOOL_NONE ? NULL : find_range(in, r->parent);
+        char *name = NULL;
+        if (r->name < in->name_count)
+            name = strndup(in->names[r->name].at, in->names[r->name].length);
+        rp_code code = rp_capture_add_range(
+            in->capture, parent ? parent->capture_id : -1, name ? name : "", (int64_t)r->start,
+            r->end ? (int64_t)r->end : -1, &r->capture_id, in->error);
+        free(name);
+        if (code)
+            return code;
+    }
+    return RP_OK;
+}
+
+static int by_correlation(const void *a, const void *b) {
+    const spool_launch *p = a, *q = b;
+    return p->correlation < q->correlation ? -1 : p->correlation > q->correlation;
+}
+
+static int64_t range_of(const ingest *in, uint32_t correlation) {
+    spool_launch key = {correlation, 0};
+    const spool_launch *l =
+        in->launch_count ? bsearch(&key, in->launches, in->launch_count, sizeof key, by_correlation)
+                         : NULL;
+    const range *r = l ? find_range(in, l->range) : NULL;
+    return r ? r->capture_id : -1;
+}
+
+static rp_code add_config(ingest *in, config *c) {
+    const spool_config *s = &c->record;
+    rp_config_record record = {.name = in->names[s->name].at,
+                               .name_length = in->names[s->name].length,
+                               .has_shape = true,
+                               .grid = {s->grid[0], s->grid[1], s->grid[2]},
+                               .block = {s->block[0], s->block[1], s->block[2]},
+                               .registers = s->registers,
+                               .shared_static = s->shared_static,
+                               .shared_dynamic = s->shared_dynamic};
+    return rp_capture_add_config(in->capture, &record, &c->id, in->error);
+}
+
+/* ---- Second pass: launches, copies, memory --------------------------------------------------- */
+
+static bool impossible(uint64_t start, uint64_t end) {
+    return start == 0 || end < start || end - start > LONGEST_NS;
+}
+
+static rp_code add_kernel(ingest *in, const spool_kernel *k, int64_t node) {
+    uint64_t start = (uint64_t)k->start_high << 32 | k->start_low;
+    uint64_t end = (uint64_t)k->end_high << 32 | k->end_low;
+    int64_t id;
+    if (k->config >= in->config_count)
+        return damaged(in, "a launch names a config that is not there");
+    config *c = &in->configs[k->config];
+    rp_code code = c->id < 0 ? add_config(in, c) : RP_OK;
+    rp_launch_record launch = RP_LAUNCH_RECORD_INIT;
+    if (!code)
+        code = add_device(in, c->record.device, &launch.device);
+    if (code)
+        return code;
+    if (impossible(start, end)) {
+        in->invalid++;
+        return RP_OK;
+    }
+    launch.config = c->id;
+    launch.process = in->process;
+    launch.context = c->record.context;
+    launch.stream = k->stream;
+    launch.correlation = k->correlation;
+    launch.graph_node = node;
+    launch.range = in->launch_count ? range_of(in, k->correlation) : -1;
+    launch.start_ns = (int64_t)start - in->cupti_offset;
+    launch.end_ns = (int64_t)end - in->cupti_offset;
+    launch.time_s = (double)(end - start) * 1e-9;
+    launch.time_provenance = RP_MEASURED;
+    launch.cache = RP_CACHE_NATURAL;
+    in->kernels++;
+    return rp_capture_add_launch(in->capture, &launch, &id, in->error);
+}
+
+static const char *copy_kind(uint8_t kind) {
+    switch (kind) { /* CUpti_ActivityMemcpyKind; arrays count as what holds them */
+    case 1:
+    case 3:
+        return "HtoD";
+    case 2:
+    case 4:
+        return "DtoH";
+    case 5:
+    case 6:
+    case 7:
+    case 8:
+        return "DtoD";
+    case 9:
+        return "HtoH";
+    case 10:
+        return "PtoP";
+    case SPOOL_COPY_MEMSET:
+        return "memset";
+    default:
+        return "other";
+    }
+}
+
+static rp_code add_copy(ingest *in, const spool_copy *c) {
+    rp_copy_record record = {.process = in->process,
+                             .stream = c->stream,
+                             .correlation = c->correlation,
+                             .kind = copy_kind(c->kind),
+                             .bytes = (double)c->bytes,
+                             .start_ns = -1,
+                             .end_ns = -1,
+                             .time_provenance = RP_ABSENT};
+    if (c->device >= DEVICES)
+        return damaged(in, "a copy names a device that cannot be");
+    rp_code code = add_device(in, c->device, &record.device);
+    if (code)
+        return code;
+    if (!impossible(c->start_ns, c->end_ns)) {
+        record.start_ns = (int64_t)c->start_ns - in->cupti_offset;
+        record.end_ns = (int64_t)c->end_ns - in->cupti_offset;
+        record.time_provenance = RP_MEASURED;
+    }
+    in->copies++;
+    return rp_capture_add_copy(in->capture, &record, in->error);
+}
+
+static rp_code add_memory(ingest *in, const spool_memory *m) {
+    static const char *const kinds[] = {"unknown", "pageable", "pinned", "device",
+                                        "array",   "managed",  "static", "managed"};
+    rp_memory_record record = {.process = in->process,
+                               .time_ns = (int64_t)m->time_ns - in->cupti_offset,
+                               .address = m->address,
+                               .kind = m->kind < 8 ? kinds[m->kind] : "pool"};
+    if (m->device >= DEVICES) /* host memory belongs to no device */
+        return RP_OK;
+    if (m->operation != 1 && m->operation != 2)
+        return RP_OK;
+    record.bytes = m->operation == 1 ? (double)m->bytes : -(double)m->bytes;
+    rp_code code = add_device(in, m->device, &record.device);
+    return code ? code : rp_capture_add_memory(in->capture, &record, in->error);
+}
+
+static rp_code add(ingest *in, const spool_frame *frame, const uint8_t *payload) {
+    rp_code code = RP_OK;
+    size_t size = frame->type == SPOOL_KERNELS  ? sizeof(spool_kernel)
+                  : frame->type == SPOOL_NODES  ? sizeof(spool_node)
+                  : frame->type == SPOOL_COPIES ? sizeof(spool_copy)
+                  : frame->type == SPOOL_MEMORY ? sizeof(spool_memory)
+                                                : 0;
+    for (size_t at = 0; size && !code && at + size <= frame->length; at += size) {
+        spool_kernel kernel;
+        spool_node node;
+        spool_copy copy;
+        spool_memory memory;
+        switch (frame->type) {
+        case SPOOL_KERNELS:
+            memcpy(&kernel, payload + at, size);
+            code = add_kernel(in, &kernel, -1);
+            break;
+        case SPOOL_NODES:
+            memcpy(&node, payload + at, size);
+            code = add_kernel(in, &node.kernel, (int64_t)node.node);
+            break;
+        case SPOOL_COPIES:
+            memcpy(&copy, payload + at, size);
+            code = add_copy(in, &copy);
+            break;
+        default:
+            memcpy(&memory, payload + at, size);
+            code = add_memory(in, &memory);
+        }
+    }
+    return code;
+}
+
+/* ---- One spool ------------------------------------------------------------------------------- */
+
+static rp_code say_what_is_missing(ingest *in) {
+    uint64_t lost = in->lost.dropped + in->lost.discarded;
+    rp_code code = RP_OK;
+    if (!in->ended)
+        code =
+            rp_capture_add_note(in->capture, "warning", in->error,
+                                "process %u (%s) ended without running its exit handlers (killed, "
+                                "aborted or _exit): up to its last second, and buffers with an "
+                                "unfinished record, are missing",
+                                in->header.pid, in->program);
+    if (!code && in->good < in->size)
+        code = rp_capture_add_note(in->capture, "warning", in->error,
+                                   "%s: the last %zu bytes are torn and were left out", in->path,
+                                   in->size - in->good);
+    if (!code && lost)
+        code = rp_capture_add_note(in->capture, "warning", in->error,
+                                   "process %u (%s): %" PRIu64 " records were lost (%" PRIu64
+                                   " dropped by CUPTI, %" PRIu64 " for want of memory): totals are "
+                                   "too low by these",
+                                   in->header.pid, in->program, lost, in->lost.dropped,
+                                   in->lost.discarded);
+    in->summary->dropped += lost;
+    rp_capture_count_invalid(in->capture, in->invalid);
+    return code;
+}
+
+static rp_code add_process(ingest *in) {
+    rp_process_record process = {
+        .pid = in->header.pid, .rank = in->header.rank, .name = in->program, .host = in->host};
+    return rp_capture_add_process(in->capture, &process, &in->process, in->error);
+}
+
+static rp_code ingest_mapped(ingest *in) {
+    rp_code code = each_frame(in, true, in->size, collect);
+    if (!code && !in->header.version)
+        code = damaged(in, "it does not begin with a header");
+    if (!code)
+        code = add_process(in);
+    if (!code)
+        code = add_ranges(in);
+    if (code)
+        return code;
+    if (in->launch_count)
+        qsort(in->launches, in->launch_count, sizeof *in->launches, by_correlation);
+    code = each_frame(in, false, in->good, add);
+    return code ? code : say_what_is_missing(in);
+}
+
+rp_code rp_ingest_spool(rp_capture *capture, const char *path, rp_ingest_summary *summary,
+                        rp_error *error) {
+    ingest *in = calloc(1, sizeof *in);
+    struct stat status;
+    rp_code code = RP_OK;
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (!in || file < 0 || fstat(file, &status)) {
+        code = rp_fail(error, in ? RP_INPUT : RP_INTERNAL, "%s: cannot be opened: %s", path,
+                       strerror(errno));
+        goto out;
+    }
+    *in = (ingest){.path = path,
+                   .capture = capture,
+                   .summary = summary,
+                   .error = error,
+                   .size = (size_t)status.st_size};
+    for (int i = 0; i < DEVICES; i++)
+        in->devices[i].id = -1;
+    void *base = in->size ? mmap(NULL, in->size, PROT_READ, MAP_PRIVATE, file, 0) : MAP_FAILED;
+    if (base == MAP_FAILED) {
+        code = rp_fail(error, RP_INPUT, "%s: %s", path,
+                       in->size ? strerror(errno) : "the spool is empty");
+        goto out;
+    }
+    in->base = base;
+    code = ingest_mapped(in);
+    munmap(base, in->size);
+    summary->processes++;
+    summary->processes_without_kernels += in->kernels == 0;
+    summary->unfinished += !in->ended;
+    summary->launches += in->kernels;
+    summary->copies += in->copies;
+    summary->invalid += in->invalid;
+out:
+    if (file >= 0)
+        close(file);
+    if (in) {
+        free(in->names);
+        free(in->configs);
+        free(in->ranges);
+        free(in->launches);
+    }
+    free(in);
+    return code;
+}
+
+static int by_name(const void *a, const void *b) {
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+rp_code rp_ingest_find(const char *folder, char ***paths, size_t *count, rp_error *error) {
+    DIR *dir = opendir(folder);
+    size_t room = 0;
+    rp_code code = RP_OK;
+    *paths = NULL;
+    *count = 0;
+    if (!dir)
+        return rp_fail(error, RP_INPUT, "%s: cannot be opened: %s", folder, strerror(errno));
+    for (struct dirent *e; !code && (e = readdir(dir));) {
+        size_t length = strlen(e->d_name), suffix = strlen(SPOOL_SUFFIX);
+        char *path;
+        if (length <= suffix || strcmp(e->d_name + length - suffix, SPOOL_SUFFIX))
+            continue;
+        if (!grow((void **)paths, &room, *count, sizeof **paths) ||
+            asprintf(&path, "%s/%s", folder, e->d_name) < 0)
+            code = rp_fail(error, RP_INTERNAL, "no memory");
+        else
+            (*paths)[(*count)++] = path;
+    }
+    closedir(dir);
+    if (*count)
+        qsort(*paths, *count, sizeof **paths, by_name);
+    return code;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Ingest: the tracer's spools become a capture. Reads what is there up to the first frame that is
+ * torn or damaged; a spool without an end frame is a program that was killed, and the capture says
+ * so. Several spools (processes, ranks) go into one capture.
+ */
+#ifndef RP_CAPTURE_INGEST_H
+#define RP_CAPTURE_INGEST_H
+
+#include "capture/capture.h"
+
+typedef struct rp_ingest_summary {
+    uint64_t launches, copies, invalid; /* over all spools */
+    uint64_t dropped;                   /* records that CUPTI or the tracer lost */
+    size_t processes, processes_without_kernels, unfinished;
+} rp_ingest_summary;
+
+/* Adds one spool. RP_INPUT: the file is none, or its version is not known. SUMMARY is added to. */
+rp_code rp_ingest_spool(rp_capture *capture, const char *path, rp_ingest_summary *summary,
+                        rp_error *error);
+
+/* Every file of FOLDER whose name ends in .spool; their paths in *PATHS (free each and the array).
+ */
+rp_code rp_ingest_find(const char *folder, char ***paths, size_t *count, rp_error *error);
+
+#endif
