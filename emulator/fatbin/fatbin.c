@@ -116,7 +116,7 @@ emu_status emu_fatbin_add(emu_fatbin *fatbin, const void *data, size_t size, siz
             fault, EMU_BAD_PTX, "fat binary: a container claims %llu + %llu bytes, %llu are there",
             (unsigned long long)header, (unsigned long long)entries, (unsigned long long)size);
     size_t before = fatbin->count;
-    for (uint64_t at = 0, length; at < entries; at += length) {
+    for (uint64_t at = 0, length = 0; at < entries; at += length) {
         emu_status status = read_entry(fatbin, p + header + at, entries - at, &length, fault);
         if (status != EMU_OK) {
             fatbin->count = before;
