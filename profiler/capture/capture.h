@@ -14,15 +14,24 @@
 
 #include "capture/profile.h"
 #include "support/error.h"
+#include "support/progress.h"
 
 typedef struct rp_capture rp_capture;
 
 /* PATH NULL: in memory (a foreign file reported directly). TOOL says what made it. */
-rp_code rp_capture_create(rp_capture **capture, const char *path, const char *tool, rp_error *error);
+rp_code rp_capture_create(rp_capture **capture, const char *path, const char *tool,
+                          rp_error *error);
 rp_code rp_capture_finish(rp_capture *capture, rp_error *error); /* then it can be read */
 void rp_capture_abandon(rp_capture *capture);
 rp_code rp_capture_open(rp_capture **capture, const char *path, rp_error *error);
 void rp_capture_close(rp_capture *capture);
+
+/* The file(s) it was made from, as reports name it; by default the path. */
+rp_code rp_capture_set_source(rp_capture *capture, const char *source, rp_error *error);
+/* What made it, where that differs from what rp_capture_create was told. */
+rp_code rp_capture_set_tool(rp_capture *capture, const char *tool, rp_error *error);
+/* Wall-clock time of the program, s. */
+rp_code rp_capture_set_wall_time(rp_capture *capture, double seconds, rp_error *error);
 
 typedef struct rp_device_record { /* see rp_profile_device; zero-initialise with the macro below */
     const char *name, *chip, *uuid, *pci_id;
@@ -38,15 +47,18 @@ typedef struct rp_device_record { /* see rp_profile_device; zero-initialise with
         .l2_bytes = -1, .memory_bus_bits = -1, .sm_clock_hz = __builtin_nan(""),                   \
         .memory_clock_hz = __builtin_nan("")                                                       \
     }
+/* The same record given again returns its id. */
 rp_code rp_capture_add_device(rp_capture *capture, const rp_device_record *device, int64_t *id,
                               rp_error *error);
-rp_code rp_capture_add_ceiling(rp_capture *capture, int64_t device, const rp_capture_ceiling *ceiling,
-                               rp_error *error);
+/* Replaces what the device has of the same kind, precision, path or level, and provenance. */
+rp_code rp_capture_add_ceiling(rp_capture *capture, int64_t device,
+                               const rp_capture_ceiling *ceiling, rp_error *error);
 
 typedef struct rp_process_record {
-    int64_t pid, rank;         /* -1 not known */
-    const char *name, *host;   /* program name alone: no command line, no environment */
+    int64_t pid, rank;       /* -1 not known */
+    const char *name, *host; /* program name alone: no command line, no environment */
 } rp_process_record;
+/* The same record given again returns its id. */
 rp_code rp_capture_add_process(rp_capture *capture, const rp_process_record *process, int64_t *id,
                                rp_error *error);
 
@@ -63,11 +75,11 @@ rp_code rp_capture_add_config(rp_capture *capture, const rp_config_record *confi
                               rp_error *error);
 
 typedef struct rp_launch_record {
-    int64_t config, device, process; /* ids; process -1 none */
+    int64_t config, device, process;                         /* ids; process -1 none */
     int64_t context, stream, correlation, graph_node, range; /* -1 not known */
-    int64_t index;                   /* the source's own number of the launch; -1: numbered here */
-    int64_t start_ns, end_ns;        /* timeline; -1 not known */
-    double time_s;                   /* duration; NaN not known */
+    int64_t index;            /* the source's own number of the launch; -1: numbered here */
+    int64_t start_ns, end_ns; /* timeline; -1 not known */
+    double time_s;            /* duration; NaN not known */
     rp_provenance time_provenance;
     rp_cache_state cache;
 } rp_launch_record;
@@ -76,11 +88,15 @@ typedef struct rp_launch_record {
         .process = -1, .context = -1, .stream = -1, .correlation = -1, .graph_node = -1,           \
         .range = -1, .index = -1, .start_ns = -1, .end_ns = -1, .time_s = __builtin_nan("")        \
     }
+/* ID may be NULL. Times that cannot be (no longer than nothing, end before start, start and end 0)
+ * are left out and counted as by rp_capture_count_invalid; the launch stays, for its counts. */
 rp_code rp_capture_add_launch(rp_capture *capture, const rp_launch_record *launch, int64_t *id,
                               rp_error *error);
 
 /* A raw metric by its own name and unit ("dram__bytes_read.sum", "byte"); value in base SI units
- * (seconds, bytes, Hz, fractions of 1 for percentages say unit "1"). */
+ * (seconds, bytes, Hz, fractions of 1 for percentages say unit "1"). The same name again returns
+ * its id. At most 65536 metrics. Counters come fastest with the launches in order; a value of the
+ * same launch and metric given again is left out and noted. */
 rp_code rp_capture_metric(rp_capture *capture, const char *name, const char *unit, int64_t *id,
                           rp_error *error);
 rp_code rp_capture_add_counter(rp_capture *capture, int64_t launch, int64_t metric, double value,
@@ -102,18 +118,22 @@ typedef struct rp_memory_record {
     int64_t device, process;
     int64_t time_ns;
     uint64_t address;
-    double bytes;        /* > 0 allocated, < 0 freed */
-    const char *kind;    /* device pinned managed pool */
+    double bytes;     /* > 0 allocated, < 0 freed */
+    const char *kind; /* device pinned managed pool */
 } rp_memory_record;
 rp_code rp_capture_add_memory(rp_capture *capture, const rp_memory_record *memory, rp_error *error);
 
-rp_code rp_capture_add_range(rp_capture *capture, int64_t parent, const char *name, int64_t start_ns,
-                             int64_t end_ns, int64_t *id, rp_error *error);
+rp_code rp_capture_add_range(rp_capture *capture, int64_t parent, const char *name,
+                             int64_t start_ns, int64_t end_ns, int64_t *id, rp_error *error);
 /* SEVERITY "info", "warning", "error". */
 rp_code rp_capture_add_note(rp_capture *capture, const char *severity, rp_error *error,
                             const char *format, ...) __attribute__((format(printf, 4, 5)));
 /* A launch whose times are impossible: counted, not stored. */
 void rp_capture_count_invalid(rp_capture *capture, uint64_t n);
+/* Launches added so far. */
+uint64_t rp_capture_launch_count(const rp_capture *capture);
+/* Drawn with the number of launches and counters added; must live until finish. NULL: none. */
+void rp_capture_show_progress(rp_capture *capture, rp_progress *progress);
 
 /* ---- Reading --------------------------------------------------------------------------------- */
 typedef enum rp_group_by { RP_BY_KERNEL, RP_BY_CONFIG, RP_BY_RANGE } rp_group_by;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The vocabulary of what is known about a launch. Profilers name the same thing differently by chip,
- * version and vendor; importers store their raw metrics, and hwdb/metrics.csv maps those to the
- * quantities below, on which everything after the capture stands. A quantity is of one launch, in
- * the unit of its name or comment; absent is NaN in memory and NULL in a file, never 0.
+ * The vocabulary of what is known about a launch. Profilers name the same thing differently by
+ * chip, version and vendor; importers store their raw metrics, and hwdb/metrics.csv maps those to
+ * the quantities below, on which everything after the capture stands. A quantity is of one launch,
+ * in the unit of its name or comment; absent is NaN in memory and NULL in a file, never 0.
  *
  * "thread instructions" are predicated-on thread-level counts; "warp instructions" count once for a
  * warp. FLOPs: a multiply-add is 2; packed half adds count 2 and packed half FMAs 4.
@@ -18,7 +18,7 @@
 #define RP_QUANTITY_LIST(Q)                                                                        \
     /* time and clocks */                                                                          \
     Q(TIME, "time_s", "s", S)                                                                      \
-    Q(SM_CYCLES, "sm_cycles", "cycle", S) /* elapsed, of one SM */                                 \
+    Q(SM_CYCLES, "sm_cycles", "cycle", S)               /* elapsed, of one SM */                   \
     Q(SM_CYCLES_ACTIVE, "sm_cycles_active", "cycle", S) /* summed over the SMs */                  \
     Q(SM_CLOCK, "sm_clock_hz", "Hz", M)                                                            \
     Q(DRAM_CLOCK, "dram_clock_hz", "Hz", M)                                                        \
@@ -54,7 +54,7 @@
     Q(FLOPS_FP64_TENSOR, "fp64_tensor", "flop", S)                                                 \
     Q(FLOPS_TF32_TENSOR, "tf32_tensor", "flop", S)                                                 \
     Q(FLOPS_BF16_TENSOR, "bf16_tensor", "flop", S)                                                 \
-    Q(FLOPS_FP16_TENSOR, "fp16_tensor", "flop", S)            /* FP32 accumulate */                \
+    Q(FLOPS_FP16_TENSOR, "fp16_tensor", "flop", S)             /* FP32 accumulate */               \
     Q(FLOPS_FP16_ACC16_TENSOR, "fp16_acc16_tensor", "flop", S) /* FP16 accumulate */               \
     Q(FLOPS_FP8_TENSOR, "fp8_tensor", "flop", S)                                                   \
     Q(FLOPS_FP6_TENSOR, "fp6_tensor", "flop", S)                                                   \
@@ -62,13 +62,14 @@
     Q(OPS_INT8_TENSOR, "int8_tensor", "op", S)                                                     \
     Q(OPS_INT4_TENSOR, "int4_tensor", "op", S)                                                     \
     Q(OPS_INT1_TENSOR, "int1_tensor", "op", S)                                                     \
-    Q(TENSOR_PIPE_INSTS, "tensor_pipe_insts", "inst", S) /* warp instructions: a trigger, no FLOPs */ \
+    Q(TENSOR_PIPE_INSTS, "tensor_pipe_insts", "inst",                                              \
+      S) /* warp instructions: a trigger, no FLOPs */                                              \
     Q(TENSOR_PIPE_HFMA2, "tensor_pipe_hfma2", "inst", S) /* of those, half FMAs, no MMA */         \
     /* bytes by level */                                                                           \
     Q(DRAM_READ, "dram_read_bytes", "byte", S)                                                     \
     Q(DRAM_WRITE, "dram_write_bytes", "byte", S)                                                   \
     Q(DRAM_BYTES, "dram_bytes", "byte", S)                                                         \
-    Q(L2_BYTES, "l2_bytes", "byte", S) /* from the SMs */                                          \
+    Q(L2_BYTES, "l2_bytes", "byte", S)         /* from the SMs */                                  \
     Q(L2_ALL_BYTES, "l2_all_bytes", "byte", S) /* lts__t_bytes: fills and fabric included */       \
     Q(L1_BYTES, "l1_bytes", "byte", S)                                                             \
     Q(SHARED_BYTES, "shared_bytes", "byte", S)                                                     \
@@ -76,7 +77,7 @@
     Q(LOCAL_BYTES, "local_requested_bytes", "byte", S)                                             \
     Q(HOST_BYTES, "host_bytes", "byte", S) /* pinned memory over the bus */                        \
     /* the L1 access path */                                                                       \
-    Q(LSU_REQUESTS, "lsu_requests", "inst", S)   /* warp-level memory instructions */              \
+    Q(LSU_REQUESTS, "lsu_requests", "inst", S)        /* warp-level memory instructions */         \
     Q(L1_WAVEFRONTS, "l1_wavefronts", "wavefront", S) /* data stage, shared included */            \
     Q(SHARED_WAVEFRONTS, "shared_wavefronts", "wavefront", S)                                      \
     Q(SHARED_CONFLICTS, "shared_bank_conflicts", "wavefront", S)                                   \
@@ -91,7 +92,7 @@
     Q(WARPS_ACTIVE, "warps_active", "warp*cycle", S) /* summed over SMs and cycles */              \
     Q(OCCUPANCY_ACHIEVED, "occupancy_achieved", "1", M)                                            \
     Q(OCCUPANCY_THEORETICAL, "occupancy_theoretical", "1", M)                                      \
-    Q(WAVES, "waves", "1", M) /* waves per multiprocessor */                                       \
+    Q(WAVES, "waves", "1", M)                            /* waves per multiprocessor */            \
     Q(WARPS_ELIGIBLE, "warps_eligible", "warp/cycle", M) /* per scheduler */                       \
     Q(L1_HIT_RATE, "l1_hit_rate", "1", M)                                                          \
     Q(L2_HIT_RATE, "l2_hit_rate", "1", M)                                                          \
@@ -133,11 +134,11 @@ typedef enum rp_provenance {
     RP_CALIBRATED,  /* measured on this very device by calibrate */
     RP_THEORETICAL, /* operations per clock x SMs x observed or nominal clock */
     RP_DATASHEET,
-    RP_EMULATED,    /* counted by the emulated device */
-    RP_MODELLED,    /* from a model */
-    RP_IMPORTED,    /* another profiler's file */
-    RP_ESTIMATED,   /* from a sample of launches, or a lower/upper bound */
-    RP_USER,        /* --work */
+    RP_EMULATED,  /* counted by the emulated device */
+    RP_MODELLED,  /* from a model */
+    RP_IMPORTED,  /* another profiler's file */
+    RP_ESTIMATED, /* from a sample of launches, or a lower/upper bound */
+    RP_USER,      /* --work */
     RP_PROVENANCES
 } rp_provenance;
 const char *rp_provenance_name(rp_provenance provenance);
