@@ -16,7 +16,7 @@ shift 4
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
+export ROOFPROF_EMU_DEVICE="$device"
 LD_PRELOAD="$cudart" "$program" --expect "$@" > "$work/expect.json"
-ROOFPROF_EMU_DEVICE="$device" ROOFPROF_EMU_COUNTS="$work/counts.jsonl" LD_PRELOAD="$cudart" \
-    "$program" "$@"
+ROOFPROF_EMU_COUNTS="$work/counts.jsonl" LD_PRELOAD="$cudart" "$program" "$@"
 "$check_counts" "$work/expect.json" "$work/counts.jsonl"
