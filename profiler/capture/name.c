@@ -19,10 +19,10 @@ typedef struct piece {
     const char *start, *end;
 } piece;
 
-/* The last two components of a name; what is not there is empty. */
+/* The components of a name that matter; what is not there is empty. */
 typedef struct parts {
-    piece before, before_args; /* the one before the last; what is between its < and > */
-    piece base, args;          /* the last one */
+    piece base, args;          /* the last; what is between its < and > */
+    piece before, before_args; /* the last before it that has a name of its own */
     bool has_parameters;
 } parts;
 
@@ -87,18 +87,27 @@ static const char *skip_operator(const char *p, const char *end) {
     return p;
 }
 
-/* True if the parenthesis that CLOSE is behind belongs to the name and is not its parameters:
- * "(anonymous namespace)", or the parameters of an enclosing function, which "::" follows. */
-static bool is_enclosing(const char *close, const char *end) {
+/* If the parenthesis that CLOSE is behind belongs to the name and is not its parameters
+ * ("(anonymous namespace)", or those of an enclosing function: "f(int) const::{lambda...}"): the
+ * "::" that follows. Else NULL. */
+static const char *enclosing(const char *close, const char *end) {
     for (const char *p = close; p < end && (*p == ' ' || is_word(*p)); p++)
-        close = p + 1; /* "f(int) const::{lambda...}" */
-    return end - close >= 2 && close[0] == ':' && close[1] == ':';
+        close = p + 1;
+    return end - close >= 2 && close[0] == ':' && close[1] == ':' ? close : NULL;
+}
+
+/* Components that say nothing without the one before them. */
+static bool is_nameless(piece base) {
+    return starts_with(base, "{") || starts_with(base, "[") || starts_with(base, "'") ||
+           starts_with(base, "operator");
 }
 
 /* Starts the next component at P. */
 static void next_component(parts *found, const char *p) {
-    found->before = found->base;
-    found->before_args = found->args;
+    if (!is_nameless(found->base)) {
+        found->before = found->base;
+        found->before_args = found->args;
+    }
     found->base = (piece){p, NULL};
     found->args = (piece){p, p};
 }
@@ -107,7 +116,7 @@ static void next_component(parts *found, const char *p) {
 static const char *restart(parts *found, const char *p, const char *end) {
     if (end - p >= 2 && p[0] == ':' && p[1] == ':')
         p += 2;
-    *found = (parts){{p, p}, {p, p}, {p, NULL}, {p, p}, false};
+    *found = (parts){{p, NULL}, {p, p}, {p, p}, {p, p}, false};
     return p;
 }
 
@@ -144,11 +153,11 @@ static parts split(piece text) {
         } else if (*p == '<') {
             p = take_arguments(&found, p, end);
         } else if (*p == '(') {
-            behind = skip_bracket(p, end);
-            found.has_parameters = !is_enclosing(behind, end);
-            if (p != found.base.start || found.has_parameters)
+            behind = enclosing(skip_bracket(p, end), end);
+            found.has_parameters = !behind;
+            if (p != found.base.start || !behind)
                 end_component(&found, p);
-            if (found.has_parameters)
+            if (!behind)
                 break;
             p = behind;
         } else if (*p == '{' || *p == '[') {
@@ -179,12 +188,6 @@ static piece trimmed(piece text) {
     while (!is_empty(text) && text.end[-1] == ' ')
         text.end--;
     return text;
-}
-
-/* Components that say nothing without the one before them. */
-static bool is_nameless(piece base) {
-    return starts_with(base, "{") || starts_with(base, "[") || starts_with(base, "'") ||
-           starts_with(base, "operator");
 }
 
 /* What names TEXT, in memory of its own: its last component, behind the one before if it says
