@@ -509,6 +509,10 @@ static int64_t whole(double number) {
     return number >= 0 && number < 9e18 ? (int64_t)number : -1;
 }
 
+static int small(double number) {
+    return number >= 0 && number < 1000 ? (int)number : -1;
+}
+
 static bool shape_from_roles(const double *role, ncu_role first, uint32_t shape[3]) {
     for (int i = 0; i < 3; i++) {
         double size = role[first + i];
@@ -604,8 +608,8 @@ static rp_code end_device(ncu_store *store, rp_error *error) {
     if (d->ordinal < 0)
         d->ordinal = whole(role[NCU_DEVICE_ORDINAL]);
     if (d->cc_major < 0) {
-        d->cc_major = (int)whole(fmin(role[NCU_DEVICE_CC_MAJOR], 1e6));
-        d->cc_minor = (int)whole(fmin(role[NCU_DEVICE_CC_MINOR], 1e6));
+        d->cc_major = small(role[NCU_DEVICE_CC_MAJOR]);
+        d->cc_minor = small(role[NCU_DEVICE_CC_MINOR]);
     }
     d->sm_count = whole(role[NCU_DEVICE_SMS]);
     d->memory_bytes = whole(role[NCU_DEVICE_MEMORY]);
@@ -648,7 +652,9 @@ static rp_code write_values(ncu_store *store, const group *g, int64_t launch, co
     for (size_t i = 0; i < g->count; i++) {
         const value *v = &g->values[i];
         metric *m = &store->metrics[v->metric];
-        if (v->dropped || (known && set_has(known, v->metric)))
+        bool repeated = known && set_has(known, v->metric);
+        store->repeated += repeated;
+        if (v->dropped || repeated)
             continue;
         rp_code code = RP_OK;
         if (m->id < 0)
@@ -714,7 +720,8 @@ static rp_code hold(ncu_store *store, entry *e, rp_error *error) {
     copy.values = malloc((g->count ? g->count : 1) * sizeof *copy.values);
     if (!copy.values)
         return no_memory(store, error);
-    memcpy(copy.values, g->values, g->count * sizeof *copy.values);
+    if (g->count > 0)
+        memcpy(copy.values, g->values, g->count * sizeof *copy.values);
     e->launch = -1;
     e->held = store->held_count;
     store->held[store->held_count++] = copy;
@@ -767,7 +774,9 @@ static rp_code add_to_entry(ncu_store *store, entry *e, rp_error *error) {
             return write_values(store, g, e->launch, &known, error);
         }
         for (size_t i = 0; i < g->count; i++) {
-            if (g->values[i].dropped || set_has(&known, g->values[i].metric))
+            bool repeated = set_has(&known, g->values[i].metric);
+            store->repeated += repeated;
+            if (g->values[i].dropped || repeated)
                 continue;
             if (!RP_ARRAY_ROOM(held->values, held->capacity, held->count))
                 return no_memory(store, error);
@@ -981,6 +990,12 @@ static rp_code note_launches(ncu_store *store, rp_error *error) {
             store->capture, "warning", error,
             "%s: %llu launches have a duration of zero or less and were left out", store->path,
             (unsigned long long)store->invalid);
+    if (!code && store->repeated)
+        code =
+            rp_capture_add_note(store->capture, "info", error,
+                                "%s gives %llu values twice for the same launch (process and ID): "
+                                "the first of each was kept",
+                                store->path, (unsigned long long)store->repeated);
     if (!code && store->times_late)
         code = rp_capture_add_note(store->capture, "warning", error,
                                    "%s: durations of %llu launches came too late in the file to be "
