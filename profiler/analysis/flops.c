@@ -27,10 +27,6 @@ double rp_group_mean(const rp_group *group, rp_quantity quantity) {
     return rp_stat_mean(&group->q[quantity]);
 }
 
-rp_provenance rp_provenance_worse(rp_provenance a, rp_provenance b) {
-    return a > b ? a : b;
-}
-
 rp_provenance rp_group_provenance(const rp_group *group, rp_quantity quantity) {
     if (group->q[quantity].n == 0)
         return RP_ABSENT;

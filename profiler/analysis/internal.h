@@ -33,8 +33,7 @@ typedef struct rp_roofs {
 /* Mean over counted launches x launches; NaN if the quantity is absent. */
 double rp_group_total(const rp_group *group, rp_quantity quantity);
 double rp_group_mean(const rp_group *group, rp_quantity quantity);
-/* Lesser trust of the two; the group's own, estimated if only some launches were counted. */
-rp_provenance rp_provenance_worse(rp_provenance a, rp_provenance b);
+/* The group's own, estimated if only some launches were counted. */
 rp_provenance rp_group_provenance(const rp_group *group, rp_quantity quantity);
 
 /* Adds a note; beyond RP_REPORT_NOTES the last one says how many more there were. */

@@ -37,3 +37,7 @@ static const char *const provenance_names[RP_PROVENANCES] = {
 const char *rp_provenance_name(rp_provenance provenance) {
     return (unsigned)provenance < RP_PROVENANCES ? provenance_names[provenance] : "absent";
 }
+
+rp_provenance rp_provenance_worse(rp_provenance a, rp_provenance b) {
+    return a > b ? a : b;
+}

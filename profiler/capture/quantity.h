@@ -142,5 +142,7 @@ typedef enum rp_provenance {
     RP_PROVENANCES
 } rp_provenance;
 const char *rp_provenance_name(rp_provenance provenance);
+/* The less trusted of two; RP_ABSENT counts as none. */
+rp_provenance rp_provenance_worse(rp_provenance a, rp_provenance b);
 
 #endif

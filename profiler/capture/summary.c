@@ -10,10 +10,6 @@
 
 _Static_assert(RP_QUANTITIES < 255, "rp_summary.slot holds an index in one byte");
 
-rp_provenance rp_provenance_worse(rp_provenance a, rp_provenance b) {
-    return a > b ? a : b;
-}
-
 rp_summary *rp_summaries_at(rp_summaries *summaries, int64_t config, int64_t device, int64_t range,
                             rp_cache_state cache) {
     int64_t key[4] = {config, device, range, cache};

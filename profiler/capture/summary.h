@@ -47,9 +47,6 @@ rp_summary_quantity *rp_summary_slot(rp_summary *summary, rp_quantity quantity);
 void rp_summary_add_time(rp_summary *summary, double time_s, rp_provenance provenance);
 void rp_summaries_free(rp_summaries *summaries);
 
-/* The less trusted of two; RP_ABSENT counts as none. */
-rp_provenance rp_provenance_worse(rp_provenance a, rp_provenance b);
-
 /* What is added up per device. */
 typedef struct rp_device_totals { /* zero-initialise */
     rp_intervals busy, copies;

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * roofprof run, the main job: wraps a program with the tracer injected, ingests what the tracer
+ * left and reports. The program's streams, signals and exit code stay its own, whatever happens
+ * here.
+ */
+#include "commands/commands.h"
+
+#include "capture/ingest.h"
+#include "commands/emulate.h"
+#include "commands/finish.h"
+#include "commands/launch.h"
+#include "commands/options.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum option {
+    OUTPUT,
+    REPORT,
+    FORMAT,
+    PLOT,
+    MODE,
+    EMULATE,
+    CACHE,
+    THREADS,
+    NO_COUNTS,
+    DEVICE,
+    WORK,
+    HWDB,
+    QUIET,
+    KEEP
+};
+
+static const rp_option table[] = {
+    [OUTPUT] = {"output", 'o', "FILE",
+                "the capture (default: PROGRAM.roof); %p pid, %h host, %r rank"},
+    [REPORT] = {"report", 0, "FILE", "the report goes there instead of stderr"},
+    [FORMAT] = {"format", 'f', "FORMAT", "of the report: text (default), json, csv, md or html"},
+    [PLOT] = {"plot", 'p', "FILE", "draw the roofline too (.png .svg .pdf)"},
+    [MODE] = {"mode", 'm', "MODE", "trace (default): times, copies, memory; none: only run"},
+    [EMULATE] = {"emulate", 'e', "DEVICE",
+                 "run on an emulated device, without a GPU: H100, or several,\n"
+                 "H100:2,A100; list: what there is"},
+    [CACHE] = {"cache", 0, "STATE",
+               "emulated: cold (default): each launch starts with empty caches\n"
+               "and is charged for what it leaves dirty; warm: carried over"},
+    [THREADS] = {"threads", 0, "N", "emulated: host threads (default: one per core)"},
+    [NO_COUNTS] = {"no-counts", 0, NULL, "emulated: run only, as fast as it goes"},
+    [DEVICE] = {"device", 'd', "NAME", "hold against this device, whatever the program ran on"},
+    [WORK] = {"work", 0, "FILE", "FLOPs and bytes that you know (see docs/report.md)"},
+    [HWDB] = {"hwdb", 0, "FILE", "further records for the hardware database"},
+    [QUIET] = {"quiet", 'q', NULL, "no report; the capture is written all the same"},
+    [KEEP] = {"keep-spool", 0, NULL, "leave the tracer's own files beside the capture"},
+};
+
+static const char intro[] =
+    "Runs PROGRAM as it is and says what bounds its GPU kernels. The report goes to\n"
+    "stderr; the program's own output, signals and exit code are left alone.\n";
+static const char outro[] =
+    "examples:\n"
+    "  roofprof ./train --epochs 1\n"
+    "  roofprof -o step.roof --plot step.png python train.py\n"
+    "  roofprof --emulate H100 ./train\n"
+    "exit code: PROGRAM's own; 128+n if signal n ended it; 125 roofprof failed,\n"
+    "126 PROGRAM cannot be executed, 127 it was not found.\n";
+
+typedef struct run_options {
+    rp_finish_options finish;
+    rp_emulate_options emulate; /* devices NULL: a real one */
+    bool trace, keep;
+    char **argv; /* the program */
+} run_options;
+
+static bool set_threads(const rp_options *o, run_options *r) {
+    int64_t threads;
+    if (!rp_options_integer(o, "threads", 1, 1024, &threads))
+        return false;
+    r->emulate.threads = (int)threads;
+    return true;
+}
+
+static bool set_option(const rp_options *o, run_options *r, int option) {
+    switch (option) {
+    case OUTPUT:
+        r->finish.output = o->value;
+        return true;
+    case REPORT:
+        r->finish.report = o->value;
+        return true;
+    case FORMAT:
+        if (rp_format_find(o->value, &r->finish.format))
+            return true;
+        rp_options_error(o, "--format '%s' is none of text, json, csv, md, html", o->value);
+        return false;
+    case PLOT:
+        r->finish.plot = o->value;
+        return true;
+    case MODE:
+        r->trace = strcmp(o->value, "trace") == 0;
+        if (r->trace || strcmp(o->value, "none") == 0)
+            return true;
+        rp_options_error(o, "--mode '%s' is none of trace, none", o->value);
+        return false;
+    case EMULATE:
+        r->emulate.devices = o->value;
+        return true;
+    case CACHE:
+        r->emulate.warm = strcmp(o->value, "warm") == 0;
+        if (r->emulate.warm || strcmp(o->value, "cold") == 0)
+            return true;
+        rp_options_error(o, "--cache '%s' is neither cold nor warm", o->value);
+        return false;
+    case THREADS:
+        return set_threads(o, r);
+    case NO_COUNTS:
+        return r->emulate.no_counts = true;
+    case DEVICE:
+        r->finish.device = o->value;
+        return true;
+    case WORK:
+        r->finish.work = o->value;
+        return true;
+    case HWDB:
+        r->finish.hwdb = o->value;
+        return true;
+    case QUIET:
+        return r->finish.quiet = true;
+    default:
+        return r->keep = true;
+    }
+}
+
+/* ---- The tracer library ---------------------------------------------------------------------- */
+
+/* $ROOFPROF_TRACER; beside an installed binary; beside one in its build tree. */
+static char *find_tracer(rp_error *error) {
+    static const char *const places[] = {"/../lib/roofprof", "/../lib64/roofprof", "/tracer",
+                                         "/../" ROOFPROF_LIBDIR "/roofprof"};
+    const char *wanted = getenv("ROOFPROF_TRACER");
+    char self[PATH_MAX], path[PATH_MAX + 256];
+    if (wanted && *wanted) {
+        if (access(wanted, R_OK) == 0)
+            return realpath(wanted, NULL);
+        rp_fail(error, RP_MACHINE, "ROOFPROF_TRACER names %s, which cannot be read", wanted);
+        return NULL;
+    }
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    self[n > 0 ? n : 0] = 0;
+    char *slash = strrchr(self, '/');
+    if (slash)
+        *slash = 0;
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+        snprintf(path, sizeof path, "%s%s/libroofprof_tracer.so", self, places[i]);
+        if (access(path, R_OK) == 0)
+            return realpath(path, NULL);
+    }
+    rp_fail(
+        error, RP_MACHINE,
+        "libroofprof_tracer.so is not beside this roofprof (%s/../lib/roofprof): install it with "
+        "cmake --install, or name it in ROOFPROF_TRACER",
+        self);
+    return NULL;
+}
+
+/* ---- After the run --------------------------------------------------------------------------- */
+
+static void say_nothing_was_launched(const rp_ingest_summary *s) {
+    if (s->processes == 0)
+        fputs(
+            "roofprof: the program did not start CUDA, so there is nothing to report. Usual "
+            "causes: "
+            "no GPU or driver here, a CPU-only path was taken, or the work runs in a process that "
+            "clears its environment. Without a GPU: roofprof --emulate H100 PROGRAM\n",
+            stderr);
+    else
+        fprintf(stderr,
+                "roofprof: %zu process%s started CUDA but no kernel was launched, or none could be "
+                "traced (the notes above or roofprof doctor say why). Without a GPU: roofprof "
+                "--emulate H100 PROGRAM\n",
+                s->processes, s->processes == 1 ? "" : "es");
+}
+
+static rp_code ingest(const char *folder, rp_capture *capture, rp_ingest_summary *summary,
+                      rp_error *error) {
+    char **paths;
+    size_t count;
+    rp_code code = rp_ingest_find(folder, &paths, &count, error);
+    for (size_t i = 0; i < count; i++) {
+        rp_error bad = {0};
+        /* One bad spool must not lose the others. */
+        if (!code && rp_ingest_spool(capture, paths[i], summary, &bad)) {
+            if (bad.code == RP_INPUT)
+                fprintf(stderr, "roofprof: %s\n", bad.message);
+            else
+                code = rp_fail(error, bad.code, "%s", bad.message);
+        }
+        free(paths[i]);
+    }
+    free(paths);
+    return code;
+}
+
+/* Spools to a capture under its final name. Without a launch there is none, and that is said. */
+static rp_code make_capture(const char *folder, const char *path, bool *made, rp_error *error) {
+    rp_capture *capture;
+    rp_ingest_summary summary = {0};
+    *made = false;
+    rp_code code = rp_capture_create(&capture, path, "roofprof trace", error);
+    if (code)
+        return code;
+    code = ingest(folder, capture, &summary, error);
+    if (!code && summary.launches == 0) {
+        rp_capture_abandon(capture);
+        say_nothing_was_launched(&summary);
+        return RP_OK;
+    }
+    if (!code)
+        code = rp_capture_finish(capture, error);
+    if (code) {
+        rp_capture_abandon(capture);
+        return code;
+    }
+    rp_capture_close(capture);
+    *made = true;
+    return RP_OK;
+}
+
+static int failed(const rp_options *o, const rp_error *error, int code) {
+    rp_options_fail(o, error);
+    return code;
+}
+
+/* The program's exit code, once it has run; what goes wrong afterwards is only said. */
+static int trace(const rp_options *o, run_options *r) {
+    rp_error error = {0};
+    rp_launch_result result = {.code = RP_INTERNAL};
+    bool made = false;
+    char *tracer = find_tracer(&error), *folder = NULL;
+    char *capture = tracer ? rp_finish_capture_name(&r->finish, r->argv, &error) : NULL;
+    if (capture)
+        folder = rp_finish_prepare(&r->finish, capture, &error);
+    if (!folder) {
+        result.code = failed(o, &error, RP_INTERNAL);
+        goto out;
+    }
+    const char *injection = getenv("CUDA_INJECTION64_PATH"),
+               *nvtx = getenv("NVTX_INJECTION64_PATH");
+    const rp_launch_variable environment[] = {{"CUDA_INJECTION64_PATH", tracer},
+                                              {"ROOFPROF_INJECTION_NEXT", injection},
+                                              {"NVTX_INJECTION64_PATH", tracer},
+                                              {"ROOFPROF_NVTX_NEXT", nvtx},
+                                              {"ROOFPROF_SPOOL", folder}};
+    if (rp_launch(r->argv, environment, sizeof environment / sizeof environment[0], &result,
+                  &error) ||
+        !result.started) {
+        rp_options_fail(o, &error);
+        rp_finish_remove(folder);
+        goto out;
+    }
+    if (make_capture(folder, capture, &made, &error)) {
+        rp_options_fail(o, &error);
+        fprintf(stderr,
+                "roofprof: what was traced is in %s; roofprof recover makes a capture of it\n",
+                folder);
+        goto out;
+    }
+    if (made) {
+        rp_finish_show(&r->finish, capture);
+        fprintf(stderr, "roofprof: capture %s\n", capture);
+    }
+    if (!r->keep)
+        rp_finish_remove(folder);
+out:
+    free(tracer);
+    free(capture);
+    free(folder);
+    return result.code;
+}
+
+static int only_run(const rp_options *o, run_options *r) {
+    rp_error error = {0};
+    rp_launch_result result;
+    if (rp_launch(r->argv, NULL, 0, &result, &error) || !result.started)
+        rp_options_fail(o, &error);
+    return result.code;
+}
+
+/* The emulated device writes counts of its own; the rest is the same. */
+static int emulate(const rp_options *o, run_options *r) {
+    rp_error error = {0};
+    rp_emulate_result result = {.exit_code = RP_INTERNAL};
+    char *capture = rp_finish_capture_name(&r->finish, r->argv, &error);
+    r->emulate.capture = capture;
+    r->emulate.hwdb = r->finish.hwdb;
+    if (!capture || rp_finish_check(&r->finish, capture, &error) ||
+        rp_emulate_program(&r->emulate, r->argv, &result, &error)) {
+        rp_options_fail(o, &error);
+        result.exit_code = result.exit_code ? result.exit_code : RP_INTERNAL;
+    } else if (!result.capture) {
+        fprintf(
+            stderr,
+            "roofprof: %s used no emulated device: it took a path without a GPU, or it found CUDA "
+            "another way (a statically linked runtime in a library, the driver API, a library "
+            "opened by its absolute path)\n",
+            r->argv[0]);
+    } else if (!r->emulate.no_counts) {
+        rp_finish_show(&r->finish, result.capture);
+        fprintf(stderr, "roofprof: capture %s\n", result.capture);
+    }
+    free(result.capture);
+    free(capture);
+    return result.exit_code;
+}
+
+static int list_emulated(const rp_options *o, const run_options *r) {
+    rp_error error = {0};
+    return rp_emulate_list(r->finish.hwdb, &error) ? rp_options_fail(o, &error) : RP_OK;
+}
+
+int rp_cmd_run(int argc, char **argv) {
+    rp_options o = RP_OPTIONS(argc, argv, table, "PROGRAM [ARGUMENT]...", intro, outro);
+    run_options r = {.trace = true};
+    int option;
+    while ((option = rp_options_next(&o)) > RP_OPTION_POSITIONAL)
+        if (!set_option(&o, &r, option))
+            return RP_INTERNAL;
+    if (option != RP_OPTION_POSITIONAL) {
+        if (option == RP_OPTION_END && r.emulate.devices && !strcmp(r.emulate.devices, "list"))
+            return list_emulated(&o, &r);
+        if (option == RP_OPTION_HELP)
+            return RP_OK;
+        if (option == RP_OPTION_END)
+            rp_options_error(&o, "no PROGRAM is given");
+        return RP_INTERNAL;
+    }
+    r.argv = argv + o.at - 1;
+    if (r.emulate.devices)
+        return emulate(&o, &r);
+    return r.trace ? trace(&o, &r) : only_run(&o, &r);
+}
