@@ -110,7 +110,7 @@ static rp_code read_devices(rp_error *error) {
         return rp_fail(error, RP_USAGE,
                        "no device is chosen; run the program under "
                        "`roofprof --emulate DEVICE`, or set ROOFPROF_EMU_DEVICE");
-    rp_code code = rp_hwdb_load(&db, NULL, error);
+    rp_code code = rp_hwdb_load(&db, getenv("ROOFPROF_EMU_HWDB"), error);
     if (code == RP_OK)
         code = emu_profiles_parse(db, list, &profiles, &door.device_count, error);
     for (int i = 0; code == RP_OK && i < door.device_count; i++)

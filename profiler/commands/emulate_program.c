@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Runs a program on emulated devices; emulate.h has the contract.
+ */
+#include "commands/emulate.h"
+
+#include "capture/capture.h"
+#include "commands/options.h"
+#include "emulator/cudart/inspect.h"
+#include "emulator/device/profile.h"
+#include "importers/importer.h"
+#include "support/file.h"
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { CANNOT_EXECUTE = 126, NOT_FOUND = 127, MAX_PROCESSES = 4096 };
+
+/* ---- Where things are
+ * ----------------------------------------------------------------------------- */
+
+/* The folder with the emulated runtime: $ROOFPROF_EMULATOR, else beside this executable, in the
+ * build tree or as it was installed. */
+static rp_code find_door(char folder[PATH_MAX], rp_error *error) {
+    static const char *const places[] = {"../lib/emulator", "../lib/roofprof/emulator",
+                                         "../lib64/roofprof/emulator",
+                                         "../lib/" ROOFPROF_MULTIARCH "/roofprof/emulator"};
+    const char *told = getenv("ROOFPROF_EMULATOR");
+    char self[PATH_MAX], file[PATH_MAX + 32];
+    if (told && *told) {
+        if (!realpath(told, folder))
+            return rp_fail(error, RP_MACHINE, "ROOFPROF_EMULATOR=%s: %s", told, strerror(errno));
+        return RP_OK;
+    }
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    self[n > 0 ? n : 0] = 0;
+    char *slash = strrchr(self, '/');
+    if (slash)
+        *slash = 0;
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        char place[2 * PATH_MAX];
+        snprintf(place, sizeof place, "%s/%s", self, places[i]);
+        if (!realpath(place, folder))
+            continue;
+        snprintf(file, sizeof file, "%s/libcudart.so.13", folder);
+        if (access(file, R_OK) == 0)
+            return RP_OK;
+    }
+    return rp_fail(error, RP_MACHINE,
+                   "the emulated runtime (libcudart.so.13) is not beside %s, where "
+                   "an installation or a build puts it; ROOFPROF_EMULATOR=FOLDER tells where it is",
+                   self);
+}
+
+/* The file that execvp would run; false: there is none. */
+static bool find_program(const char *name, char path[PATH_MAX]) {
+    const char *rest = getenv("PATH");
+    if (strchr(name, '/')) {
+        snprintf(path, PATH_MAX, "%s", name);
+        return access(path, F_OK) == 0;
+    }
+    while (rest && *rest) {
+        size_t n = strcspn(rest, ":");
+        snprintf(path, PATH_MAX, "%.*s/%s", (int)n, rest, name);
+        if (access(path, X_OK) == 0)
+            return true;
+        rest += n + (rest[n] == ':');
+    }
+    return false;
+}
+
+/* ---- Before it runs
+ * ------------------------------------------------------------------------------- */
+
+static rp_code lowest_capability(const rp_emulate_options *options, int *cc, rp_error *error) {
+    rp_hwdb *db = NULL;
+    emu_profile *profiles = NULL;
+    int count = 0;
+    rp_code code = rp_hwdb_load(&db, options->hwdb, error);
+    if (code == RP_OK)
+        code = emu_profiles_parse(db, options->devices, &profiles, &count, error);
+    *cc = INT_MAX;
+    for (int i = 0; code == RP_OK && i < count; i++) {
+        int each = profiles[i].spec.cc_major * 10 + profiles[i].spec.cc_minor;
+        *cc = each < *cc ? each : *cc;
+    }
+    free(profiles);
+    rp_hwdb_free(db);
+    return code;
+}
+
+static rp_code inspect(const rp_emulate_options *options, const char *program, rp_error *error) {
+    char path[PATH_MAX], message[1024];
+    emu_inspection inspection;
+    int cc;
+    rp_code code = lowest_capability(options, &cc, error);
+    if (code != RP_OK || !find_program(program, path) || !emu_inspect(path, &inspection))
+        return code; /* a program that is not there says so when it is run */
+    emu_verdict verdict = emu_inspect_judge(&inspection, program, cc, message, sizeof message);
+    if (verdict == EMU_RUNS || verdict == EMU_UNDECIDED)
+        return RP_OK;
+    return rp_fail(error, RP_INPUT, "%s", message);
+}
+
+/* ---- The run
+ * -------------------------------------------------------------------------------------- */
+
+static void set_environment(const rp_emulate_options *options, const char *door,
+                            const char *spool) {
+    char text[4 * PATH_MAX];
+    const char *before = getenv("LD_PRELOAD");
+    snprintf(text, sizeof text, "%s/libcudart.so.13:%s/libcudart.so.12%s%s", door, door,
+             before && *before ? ":" : "", before ? before : "");
+    setenv("LD_PRELOAD", text, 1);
+    setenv("ROOFPROF_EMU_DEVICE", options->devices, 1);
+    snprintf(text, sizeof text, "%s/%%h-%%p.counts", spool);
+    setenv("ROOFPROF_EMU_COUNTS", text, 1);
+    setenv("ROOFPROF_EMU_CACHE", options->warm ? "warm" : "cold", 1);
+    setenv("ROOFPROF_EMU_COUNT", options->no_counts ? "0" : "1", 1);
+    setenv("ROOFPROF_EMU_PROGRESS", isatty(STDERR_FILENO) ? "1" : "0", 1);
+    snprintf(text, sizeof text, "%d", options->threads);
+    setenv("ROOFPROF_EMU_THREADS", text, 1);
+    if (options->hwdb)
+        setenv("ROOFPROF_EMU_HWDB", options->hwdb, 1);
+}
+
+static volatile sig_atomic_t child;
+
+static void pass_on(int number) {
+    if (child > 0)
+        kill((pid_t)child, number);
+}
+
+/* A terminal's ^C and ^\ reach the program by themselves, and are for it alone; what is sent to
+ * this process is passed on. The program starts with the dispositions that were found. */
+static void handle_signals(struct sigaction before[4], const int numbers[4]) {
+    for (int i = 0; i < 4; i++) {
+        bool from_terminal = numbers[i] == SIGINT || numbers[i] == SIGQUIT;
+        struct sigaction action = {.sa_handler = from_terminal ? SIG_IGN : pass_on};
+        sigemptyset(&action.sa_mask);
+        action.sa_flags = SA_RESTART;
+        sigaction(numbers[i], &action, &before[i]);
+    }
+}
+
+static const int numbers[4] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
+
+/* In the child; returns only through exec. FAILURE is a pipe that closes when it works. */
+static void become(const rp_emulate_options *options, const char *door, const char *spool,
+                   char *const argv[], const struct sigaction before[4], int failure) {
+    for (int i = 0; i < 4; i++)
+        sigaction(numbers[i], &before[i], NULL);
+    set_environment(options, door, spool);
+    execvp(argv[0], argv);
+    int reason = errno;
+    if (write(failure, &reason, sizeof reason) < 0)
+        _exit(CANNOT_EXECUTE);
+    _exit(reason == ENOENT ? NOT_FOUND : CANNOT_EXECUTE);
+}
+
+static rp_code run(const rp_emulate_options *options, const char *door, const char *spool,
+                   char *const argv[], int *exit_code, rp_error *error) {
+    struct sigaction before[4];
+    int failure[2], reason = 0, status = 0;
+    if (pipe2(failure, O_CLOEXEC) != 0)
+        return rp_fail(error, RP_INTERNAL, "no pipe: %s", strerror(errno));
+    handle_signals(before, numbers);
+    pid_t pid = fork();
+    if (pid == 0)
+        become(options, door, spool, argv, before, failure[1]);
+    child = pid;
+    close(failure[1]);
+    bool failed = pid < 0;
+    if (failed)
+        reason = errno;
+    else if (read(failure[0], &reason, sizeof reason) == (ssize_t)sizeof reason)
+        failed = true;
+    close(failure[0]);
+    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    child = 0;
+    for (int i = 0; i < 4; i++)
+        sigaction(numbers[i], &before[i], NULL);
+    *exit_code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    if (!failed)
+        return RP_OK;
+    *exit_code = reason == ENOENT ? NOT_FOUND : CANNOT_EXECUTE;
+    return rp_fail(error, RP_INPUT, "%s cannot be run: %s", argv[0], strerror(reason));
+}
+
+/* ---- After it ran
+ * --------------------------------------------------------------------------------- */
+
+static int by_name(const void *a, const void *b) {
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* The counts files in the spool folder, sorted; *count of them. NULL: no memory. */
+static char **list_spool(const char *spool, int *count) {
+    char **names = calloc(MAX_PROCESSES, sizeof *names);
+    DIR *folder = opendir(spool);
+    struct dirent *entry;
+    *count = 0;
+    while (names && folder && *count < MAX_PROCESSES && (entry = readdir(folder)) != NULL)
+        if (entry->d_name[0] != '.' && asprintf(&names[*count], "%s/%s", spool, entry->d_name) > 0)
+            ++*count;
+    if (folder)
+        closedir(folder);
+    if (names)
+        qsort(names, (size_t)*count, sizeof *names, by_name);
+    return names;
+}
+
+static rp_code import_all(char *const *files, int count, const char *path, rp_error *error) {
+    rp_capture *capture = NULL;
+    rp_code code = rp_capture_create(&capture, path, "roofprof emulated device", error);
+    for (int i = 0; code == RP_OK && i < count; i++)
+        code = rp_importer_emulator.import(files[i], capture, error);
+    if (code == RP_OK)
+        code = rp_capture_finish(capture, error);
+    if (code == RP_OK)
+        rp_capture_close(capture);
+    else if (capture)
+        rp_capture_abandon(capture);
+    return code;
+}
+
+/* The script's name under an interpreter would be better; it is not known which word it is. */
+static char *default_capture(const char *program) {
+    char *path = NULL;
+    return asprintf(&path, "%s.roof", rp_file_name(program)) < 0 ? NULL : path;
+}
+
+static rp_code collect(const rp_emulate_options *options, const char *spool, const char *program,
+                       rp_emulate_result *result, rp_error *error) {
+    int count;
+    char **files = list_spool(spool, &count);
+    rp_code code = files ? RP_OK : rp_fail(error, RP_INTERNAL, "no memory");
+    result->processes = count;
+    if (code == RP_OK && count > 0) {
+        result->capture = options->capture ? rp_options_output_name(options->capture, error)
+                                           : default_capture(program);
+        code = result->capture ? import_all(files, count, result->capture, error) : RP_USAGE;
+    }
+    for (int i = 0; files && i < count; i++) {
+        if (code == RP_OK)
+            unlink(files[i]);
+        free(files[i]);
+    }
+    free(files);
+    if (code == RP_OK)
+        rmdir(spool);
+    else
+        rp_error_prefix(error, "what the program did is kept in %s", spool);
+    return code;
+}
+
+static rp_code make_spool(char spool[PATH_MAX], rp_error *error) {
+    const char *folder = getenv("TMPDIR");
+    snprintf(spool, PATH_MAX, "%s/roofprof-XXXXXX", folder && *folder ? folder : "/tmp");
+    if (!mkdtemp(spool))
+        return rp_fail(error, RP_INTERNAL, "%s cannot be made: %s", spool, strerror(errno));
+    return RP_OK;
+}
+
+rp_code rp_emulate_program(const rp_emulate_options *options, char *const argv[],
+                           rp_emulate_result *result, rp_error *error) {
+    char door[PATH_MAX], spool[PATH_MAX];
+    *result = (rp_emulate_result){.exit_code = RP_INTERNAL};
+    rp_code code = find_door(door, error);
+    if (code == RP_OK)
+        code = inspect(options, argv[0], error);
+    if (code == RP_OK)
+        code = make_spool(spool, error);
+    if (code != RP_OK)
+        return code;
+    code = run(options, door, spool, argv, &result->exit_code, error);
+    if (code != RP_OK) {
+        rmdir(spool);
+        return code;
+    }
+    return collect(options, spool, argv[0], result, error);
+}
+
+rp_code rp_emulate_list(const char *hwdb, rp_error *error) {
+    rp_hwdb *db = NULL;
+    rp_code code = rp_hwdb_load(&db, hwdb, error);
+    if (code != RP_OK)
+        return code;
+    printf("%-24s %-5s %4s %11s %9s  %s\n", "device", "arch", "SMs", "memory", "L2", "shown as");
+    for (size_t i = 0; i < rp_hwdb_count(db); i++) {
+        emu_profile profile;
+        const char *why;
+        if (!emu_profile_fill(db, rp_hwdb_at(db, i), &profile, &why))
+            continue;
+        const emu_device_spec *s = &profile.spec;
+        printf("%-24s sm_%d%d %4d %7.1f GiB %5.1f MiB  %s\n", profile.database_name, s->cc_major,
+               s->cc_minor, s->sm_count, (double)s->memory_bytes / (1 << 30),
+               (double)s->l2_bytes / (1 << 20), s->name);
+    }
+    rp_hwdb_free(db);
+    return RP_OK;
+}
