@@ -144,8 +144,8 @@ static void bound_below_roof(rp_report_kernel *kernel, double highest) {
     kernel->bound = RP_BOUND_UNKNOWN;
     if (!missing[0])
         snprintf(kernel->reason, sizeof kernel->reason,
-                 "%s work may bind it: up to %.0f %% of the time, its pipe was not counted", key,
-                 upper * 100);
+                 "%s work may bind it: up to %.0f %% of the time, its pipe was not counted",
+                 rp_evidence_limit(key), upper * 100);
     else
         snprintf(kernel->reason, sizeof kernel->reason,
                  "below the roofs that were counted (%.0f %%); not counted: %.90s", highest * 100,

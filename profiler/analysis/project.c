@@ -14,7 +14,7 @@ static double roof_time(const rp_report_kernel *kernel, const rp_roofs *roofs) {
     double largest = NAN, divisor;
     for (size_t i = 0; i < kernel->evidence_count; i++) {
         const rp_evidence *e = &kernel->evidence[i];
-        if (e->upper_bound || e->imported || isnan(e->work) || isnan(e->time_s))
+        if (e->upper_bound || e->imported || isnan(e->work))
             continue;
         const rp_roof *roof = rp_evidence_roof(roofs, e->key, &divisor);
         double time = e->work == 0 ? 0 : e->work / (roof ? roof->observed / divisor : NAN);
