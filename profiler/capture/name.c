@@ -80,6 +80,8 @@ static const char *skip_operator(const char *p, const char *end) {
     if ((size_t)(end - p) <= length || memcmp(p, word, length) != 0 || is_word(p[length]))
         return p;
     p += length;
+    if (end - p >= 3 && *p == ' ' && p[1] == '(') /* some profilers write "operator ()" */
+        p++;
     if (end - p >= 2 && p[0] == '(' && p[1] == ')')
         return p + 2;
     while (p < end && strchr("<>=!+-*/%^&|~,", *p))
