@@ -14,9 +14,10 @@ typedef struct label_row {
 
 static const label_row labels[] = {
     {"Duration", "s", "gpu__time_duration.sum"},
-    {"Elapsed Cycles", NULL, "sm__cycles_elapsed.max"},
-    {"Cycles", "cycle", "sm__cycles_elapsed.max"},
-    {"SM Frequency", "Hz", "smsp__cycles_elapsed.avg.per_second"},
+    /* the clock domain of the SMs; before 2022 the label stood for sm__ and smsp__ of the same */
+    {"Elapsed Cycles", NULL, "gpc__cycles_elapsed.max"},
+    {"Cycles", "cycle", "gpc__cycles_elapsed.max"},
+    {"SM Frequency", "Hz", "gpc__cycles_elapsed.avg.per_second"},
     {"DRAM Frequency", "Hz", "dram__cycles_elapsed.avg.per_second"},
     {"Memory Frequency", "Hz", "dram__cycles_elapsed.avg.per_second"},
     {"SM Active Cycles", NULL, "sm__cycles_active.avg"},
