@@ -140,28 +140,41 @@ static rp_code copy_frame(const rp_profile *profile, rp_report *report, rp_error
     return RP_OK;
 }
 
+/* What must be known of one device before its verdicts are believed; RP_OK with nothing to say. */
+static rp_code note_device(rp_report *report, size_t d, rp_error *error) {
+    const rp_report_device *device = &report->devices[d];
+    const char *name = device->name;
+    if (!device->hardware && device->ceiling_count == 0)
+        return rp_report_note(report, error, "warning",
+                              "device %zu%s%s is not in the hardware database and the capture does "
+                              "not say enough to derive it: no kernel on it can be held against a "
+                              "roof; name it with --device",
+                              d, name[0] ? " " : "", name);
+    if (device->hardware && !device->match->device)
+        return rp_report_note(
+            report, error, "warning",
+            "device %zu%s%s is not in the hardware database; its peaks are %s; if "
+            "a row describes it, name that with --device",
+            d, name[0] ? " " : "", name, device->match->how);
+    if (device->hardware && !device->match->certain)
+        return rp_report_note(report, error, "warning",
+                              "device %zu%s%s was taken for %s (by %s): a guess; name it with "
+                              "--device if that is wrong",
+                              d, name[0] ? " " : "", name, device->hardware->name,
+                              device->match->how);
+    if (device->observed_clock_hz > 1.02 * device->nominal_clock_hz)
+        return rp_report_note(
+            report, error, "info",
+            "device %zu ran at %.0f MHz, above its nominal %.0f MHz: fractions of "
+            "the nominal peak may pass 100 %%",
+            d, device->observed_clock_hz / 1e6, device->nominal_clock_hz / 1e6);
+    return RP_OK;
+}
+
 static rp_code note_devices(rp_report *report, rp_error *error) {
     rp_code code = RP_OK;
-    for (size_t d = 0; d < report->device_count && code == RP_OK; d++) {
-        const rp_report_device *device = &report->devices[d];
-        if (!device->hardware && device->ceiling_count == 0)
-            code = rp_report_note(report, error, "warning",
-                                  "device %zu%s%s is not in the hardware database and the capture "
-                                  "does not say enough to derive it: no kernel on it can be held "
-                                  "against a roof; name it with --device",
-                                  d, device->name[0] ? " " : "", device->name);
-        else if (device->hardware && !device->match->certain)
-            code = rp_report_note(report, error, "warning",
-                                  "device %zu was taken for %s (%s): a guess; name it with "
-                                  "--device if that is wrong",
-                                  d, device->hardware->name, device->match->how);
-        else if (device->observed_clock_hz > 1.02 * device->nominal_clock_hz)
-            code =
-                rp_report_note(report, error, "info",
-                               "device %zu ran at %.0f MHz, above its nominal %.0f MHz: fractions "
-                               "of the nominal peak may pass 100 %%",
-                               d, device->observed_clock_hz / 1e6, device->nominal_clock_hz / 1e6);
-    }
+    for (size_t d = 0; d < report->device_count && code == RP_OK; d++)
+        code = note_device(report, d, error);
     return code;
 }
 

@@ -201,7 +201,7 @@ static rp_code match_device(const rp_profile_device *seen, const rp_hwdb *hwdb,
                             rp_error *error) {
     if (options->device_name) {
         rp_code code = rp_hwdb_find(hwdb, options->device_name, &match->device, NULL, error);
-        snprintf(match->how, sizeof match->how, "as --device says");
+        snprintf(match->how, sizeof match->how, "--device");
         match->certain = true;
         return code;
     }
@@ -296,8 +296,9 @@ static rp_code describe(const rp_profile_device *seen, const rp_roofs *roofs,
     else if (seen->cc_major < 0 ||
              asprintf(&device->compute_capability, "%d.%d", seen->cc_major, seen->cc_minor) < 0)
         device->compute_capability = strdup("");
-    if (asprintf(&device->source, "%s%s%s; %s ceilings at %s", row ? row->name : "unknown device",
-                 device->match->how[0] ? ": " : "", device->match->how,
+    const char *row_name = device->match->device ? device->match->device->name : "";
+    if (asprintf(&device->source, "%s%s%s; %s ceilings at %s", row_name,
+                 row_name[0] && device->match->how[0] ? ", by " : "", device->match->how,
                  any_calibrated(device) ? "calibrated and theoretical" : "theoretical", clock) < 0)
         device->source = NULL;
     if (!device->name || !device->chip || !device->compute_capability || !device->source)

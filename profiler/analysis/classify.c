@@ -129,6 +129,17 @@ static void bound_by_roof(rp_report_kernel *kernel, const rp_evidence *compute,
     name_limits(kernel, c > m ? compute : memory, NULL);
 }
 
+/* Was anything counted whose peak is not known? Then naming the device is what helps. */
+static bool peaks_missing(const rp_report_kernel *kernel) {
+    for (size_t i = 0; i < kernel->evidence_count; i++) {
+        const rp_evidence *e = &kernel->evidence[i];
+        bool main_ceiling = strcmp(e->key, "dram") == 0 || strstr(e->key, "_vector");
+        if (main_ceiling && e->work > 0 && isnan(e->peak))
+            return true;
+    }
+    return false;
+}
+
 /* Far below every roof: latency needs evidence, or it is not known what binds. */
 static void bound_below_roof(rp_report_kernel *kernel, double highest) {
     char missing[160];
@@ -142,7 +153,10 @@ static void bound_below_roof(rp_report_kernel *kernel, double highest) {
         return;
     }
     kernel->bound = RP_BOUND_UNKNOWN;
-    if (!missing[0])
+    if (peaks_missing(kernel))
+        snprintf(kernel->reason, sizeof kernel->reason,
+                 "peaks that it needs are not known of this device: name it with --device");
+    else if (!missing[0])
         snprintf(kernel->reason, sizeof kernel->reason,
                  "%s work may bind it: up to %.0f %% of the time, its pipe was not counted",
                  rp_evidence_limit(key), upper * 100);

@@ -59,7 +59,7 @@ void rp_occupancy(const rp_group *group, const rp_roofs *roofs, rp_report_kernel
 void rp_explain_latency(const rp_report_kernel *kernel, char *reason, size_t size) {
     double mean = kernel->time_mean_s;
     if (kernel->waves < 1)
-        snprintf(reason, size, "grid under one wave (%.2f): not every SM slot has a block",
+        snprintf(reason, size, "grid under one wave (%.2g): not every SM slot has a block",
                  kernel->waves);
     else if (kernel->lanes < idle_lanes)
         snprintf(reason, size, "idle lanes: %.1f of 32 threads active in the mean instruction",

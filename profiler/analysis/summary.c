@@ -99,7 +99,8 @@ static void over_kernels(rp_report *report) {
         report->gpu_sum_s += time;
         report->time_share_by_bound[kernel->bound] += time;
         report->time_lost_by_bound[kernel->bound] += or_zero(kernel->time_lost_s);
-        if (!isnan(kernel->flops_total) && !isnan(kernel->bytes[RP_DRAM]))
+        if (!isnan(kernel->flops_total) && !kernel->flops_lower_bound &&
+            !isnan(kernel->bytes[RP_DRAM]))
             counted += time;
         if (!isnan(kernel->flops_total))
             flops = or_zero(flops) + kernel->flops_total;

@@ -43,6 +43,17 @@ static void put_number(rp_table *table, double value) {
     rp_table_number(table, value, rp_format_number(buffer, sizeof buffer, value));
 }
 
+/* A value that is at least VALUE, if LOWER_BOUND. */
+static void put_least(rp_table *table, double value, const char *unit, bool lower_bound) {
+    char buffer[40], marked[48];
+    if (unit)
+        rp_format_si(buffer, sizeof buffer, value, unit);
+    else
+        rp_format_number(buffer, sizeof buffer, value);
+    snprintf(marked, sizeof marked, "%s%s", lower_bound ? "\u2265" : "", buffer);
+    rp_table_number(table, value, marked);
+}
+
 static void put_percent(rp_table *table, double value, const char *mark) {
     char buffer[40], marked[48];
     snprintf(marked, sizeof marked, "%s%s", rp_format_percent(buffer, sizeof buffer, value), mark);
@@ -124,6 +135,7 @@ static void make_columns(rp_report_columns *c, bool ranges, bool devices, bool s
     column(c, "time_s", "time", RP_RIGHT, 0, 0);
     column(c, "time_share", "share", RP_RIGHT, 0, 0);
     column(c, "launches", "launches", RP_RIGHT, 0, 5);
+    column(c, "time_mean_s", "mean", RP_RIGHT, 0, 9);
     column(c, "bound", "bound", RP_LEFT, 0, 0);
     column(c, "roof_fraction", "of roof", RP_RIGHT, 0, 0);
     column(c, "time_lost_s", "lost", RP_RIGHT, 0, 0);
@@ -149,21 +161,21 @@ static void fill_shown(rp_table *table, const rp_report_kernel *kernel) {
     put_time(table, kernel->time_s);
     put_percent(table, kernel->time_share, "");
     rp_table_count(table, kernel->launches);
+    put_time(table, kernel->time_mean_s);
     rp_table_text_as(table, rp_bound_name(kernel->bound), rp_bound_text(kernel, bound));
     rp_table_colour(table, rp_bound_colour(kernel->bound));
     put_percent(table, kernel->roof_fraction, kernel->above_roof ? " ^" : "");
     if (kernel->above_roof)
         rp_table_colour(table, RP_RED);
     put_time(table, kernel->time_lost_s);
-    put_number(table, kernel->intensity[RP_DRAM]);
-    put_si(table, kernel->flops_per_s, "FLOP/s");
+    put_least(table, kernel->intensity[RP_DRAM], NULL, kernel->flops_lower_bound);
+    put_least(table, kernel->flops_per_s, "FLOP/s", kernel->flops_lower_bound);
     put_si(table, kernel->bytes[RP_DRAM] / kernel->time_s, "B/s");
 }
 
 static void fill_data(rp_table *table, const rp_report *report, const rp_report_kernel *kernel) {
     rp_table_text(table, kernel->name);
     rp_table_text(table, report->devices[kernel->device].name);
-    put_time(table, kernel->time_mean_s);
     put_time(table, kernel->time_min_s);
     put_time(table, kernel->time_max_s);
     put_time(table, kernel->time_deviation_s);
@@ -192,6 +204,27 @@ static void fill_data(rp_table *table, const rp_report *report, const rp_report_
     put_number(table, kernel->flops_fp16_acc16_tensor);
 }
 
+/* A column of nothing but dashes tells people nothing; data formats keep it. */
+static void hide_unknown(const rp_report *report, size_t shown, rp_report_columns *columns) {
+    bool roof = false, intensity = false, rate = false, dram = false;
+    for (size_t i = 0; i < shown; i++) {
+        const rp_report_kernel *kernel = &report->kernels[i];
+        roof = roof || !isnan(kernel->roof_fraction);
+        intensity = intensity || !isnan(kernel->intensity[RP_DRAM]);
+        rate = rate || !isnan(kernel->flops_per_s);
+        dram = dram || !isnan(kernel->bytes[RP_DRAM]);
+    }
+    for (size_t c = 0; c < columns->count; c++) {
+        rp_column *column = &columns->columns[c];
+        if ((!roof && (strcmp(column->key, "roof_fraction") == 0 ||
+                       strcmp(column->key, "time_lost_s") == 0)) ||
+            (!intensity && strcmp(column->key, "intensity_dram_flop_per_byte") == 0) ||
+            (!rate && strcmp(column->key, "flops_per_s") == 0) ||
+            (!dram && strcmp(column->key, "dram_bytes_per_s") == 0))
+            column->flags |= RP_DATA_ONLY;
+    }
+}
+
 /* Are there two rows of one name that only their shape tells apart? */
 static bool shapes_differ(const rp_report *report, size_t shown) {
     for (size_t i = 0; i < shown; i++)
@@ -209,6 +242,7 @@ rp_table *rp_report_table(const rp_report *report, size_t top, rp_report_columns
         ranges = ranges || report->kernels[i].range;
     make_columns(columns, ranges, report->device_count > 1,
                  !ranges && shapes_differ(report, shown));
+    hide_unknown(report, shown, columns);
     rp_table *table = rp_table_create(columns->columns, columns->count);
     for (size_t i = 0; i < shown; i++) {
         rp_table_row(table);
@@ -219,6 +253,15 @@ rp_table *rp_report_table(const rp_report *report, size_t top, rp_report_columns
 }
 
 /* ---- Evidence -------------------------------------------------------------------------------- */
+
+/* As people write it: "B" of "byte". */
+static const char *short_unit(const char *unit) {
+    static const char *const pairs[][2] = {{"byte", "B"}, {"flop", "FLOP"}, {"op", "OP"}};
+    for (size_t i = 0; unit && i < 3; i++)
+        if (strcmp(unit, pairs[i][0]) == 0)
+            return pairs[i][1];
+    return unit ? unit : "";
+}
 
 static const char *evidence_kind(const rp_evidence *e) {
     if (e->upper_bound)
@@ -238,15 +281,16 @@ rp_table *rp_evidence_table(const rp_report_kernel *kernel) {
         {"work_unit", "unit", RP_LEFT, RP_DATA_ONLY, 0},
         {"work_provenance", "known", RP_LEFT, 0, 3},
         {"peak_per_s", "peak", RP_RIGHT, 0, 0},
-        {"drawn_peak_per_s", "drawn at", RP_RIGHT, 0, 4},
-        {"peak_provenance", "peak known", RP_LEFT, 0, 2},
-        {"source", "source", RP_LEFT, RP_FLEXIBLE, 5},
+        {"drawn_peak_per_s", "drawn at", RP_RIGHT, 0, 5},
+        {"peak_provenance", "peak known", RP_LEFT, 0, 4},
+        {"source", "source", RP_LEFT, RP_FLEXIBLE, 0},
     };
     rp_table *table = rp_table_create(columns, sizeof columns / sizeof *columns);
     for (size_t i = 0; i < kernel->evidence_count; i++) {
         const rp_evidence *e = &kernel->evidence[i];
         char unit[40];
-        snprintf(unit, sizeof unit, "%.30s/s", e->work_unit ? e->work_unit : "");
+        const char *shown = short_unit(e->work_unit);
+        snprintf(unit, sizeof unit, "%.30s/s", shown);
         rp_table_row(table);
         rp_table_count(table, (uint64_t)kernel->number);
         rp_table_text(table, kernel->name);
@@ -254,7 +298,7 @@ rp_table *rp_evidence_table(const rp_report_kernel *kernel) {
         rp_table_text(table, evidence_kind(e));
         put_time(table, e->time_s);
         put_percent(table, kernel->modelled ? NAN : e->time_s / kernel->time_s, "");
-        put_si(table, e->work, e->work_unit ? e->work_unit : "");
+        put_si(table, e->work, shown);
         rp_table_text(table, e->work_unit);
         rp_table_text(table, e->imported || !isnan(e->work) ? rp_provenance_name(e->work_provenance)
                                                             : "not counted");

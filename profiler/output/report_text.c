@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define NAME_COLUMNS 600 /* of the full name above the evidence; JSON and CSV have all of it */
+
 /* ---- Text ------------------------------------------------------------------------------------ */
 
 /* TEXT in lines of at most WIDTH columns, broken at blanks, the further ones indented. */
@@ -192,8 +194,10 @@ void rp_print_report(FILE *file, const rp_report *report, const rp_print_options
 static void text_verdict(FILE *file, const rp_report *report, const rp_report_kernel *kernel) {
     char bound[64], roof[40], lost[40], time[40], intensity[40], rate[40];
     char *name = rp_text_printable(kernel->name, strlen(kernel->name));
-    fprintf(file, "#%d %s\n", kernel->number, name ? name : "");
+    char *fitted = name ? rp_text_fit(name, NAME_COLUMNS) : NULL;
+    fprintf(file, "#%d %s\n", kernel->number, fitted ? fitted : "");
     free(name);
+    free(fitted);
     fprintf(file, "   %s, %s side; %s of the roof, %s lost of %s in %llu launches\n",
             rp_bound_text(kernel, bound), rp_side_name(kernel->side),
             rp_format_percent(roof, sizeof roof, kernel->roof_fraction),

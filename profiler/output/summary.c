@@ -65,9 +65,10 @@ static void time_lines(const rp_report *report, rp_lines *lines) {
             idle_s += report->devices[d].idle_s;
             span_s += report->devices[d].span_s;
         }
-    line(lines, "GPU time", "%s%s in %llu launches of %zu kernels%s%s%s%s",
+    line(lines, "GPU time", "%s%s in %llu launch%s of %zu kernel%s%s%s%s%s",
          rp_format_time(gpu, sizeof gpu, report->gpu_time_s), report->modelled ? " (modelled)" : "",
-         (unsigned long long)report->launches_kept, report->kernel_count,
+         (unsigned long long)report->launches_kept, report->launches_kept == 1 ? "" : "es",
+         report->kernel_count, report->kernel_count == 1 ? "" : "s",
          report->gpu_sum_s > 1.0005 * report->gpu_time_s ? "; streams overlap, their sum is " : "",
          report->gpu_sum_s > 1.0005 * report->gpu_time_s
              ? rp_format_time(sum, sizeof sum, report->gpu_sum_s)
@@ -101,19 +102,24 @@ static void bound_line(const rp_report *report, rp_lines *lines) {
         line(lines, "time lost", "%s above the roof's time", lost);
 }
 
+/* Appends "WHAT 12 %" to TEXT if the share is known. */
+static void add_share(char *text, size_t size, const char *what, double share) {
+    size_t used = strlen(text);
+    char number[NUMBER];
+    if (!isnan(share))
+        snprintf(text + used, size - used, "%s%s %s", used ? ", " : "", what,
+                 rp_format_percent(number, sizeof number, share));
+}
+
 static void utilisation_line(const rp_report *report, rp_lines *lines) {
-    char capacity[NUMBER], bandwidth[NUMBER], compute[NUMBER], model[NUMBER], over[NUMBER];
-    if (isnan(report->capacity) && isnan(report->bandwidth) && isnan(report->compute))
-        return;
-    line(lines, "used", "memory capacity %s, DRAM bandwidth %s, compute %s of peak%s%s, over %s",
-         rp_format_percent(capacity, sizeof capacity, report->capacity),
-         rp_format_percent(bandwidth, sizeof bandwidth, report->bandwidth),
-         rp_format_percent(compute, sizeof compute, report->compute),
-         isnan(report->model_flops_utilisation) ? "" : "; model FLOPs ",
-         isnan(report->model_flops_utilisation)
-             ? ""
-             : rp_format_percent(model, sizeof model, report->model_flops_utilisation),
-         rp_format_time(over, sizeof over, report->utilisation_time_s));
+    char shares[256] = "", over[NUMBER];
+    add_share(shares, sizeof shares, "memory capacity", report->capacity);
+    add_share(shares, sizeof shares, "DRAM bandwidth", report->bandwidth);
+    add_share(shares, sizeof shares, "compute", report->compute);
+    add_share(shares, sizeof shares, "model FLOPs", report->model_flops_utilisation);
+    if (shares[0])
+        line(lines, "used", "%s of what the device has, over %s", shares,
+             rp_format_time(over, sizeof over, report->utilisation_time_s));
 }
 
 static void copy_lines(const rp_report *report, rp_lines *lines) {
@@ -150,7 +156,7 @@ static void provenance_line(const rp_report *report, rp_lines *lines) {
                      first ? what[w] : "");
             at = strlen(text);
             snprintf(text + at, sizeof text - at, "%s%s", first ? " " : "",
-                     rp_provenance_name((rp_provenance)p));
+                     p == RP_ABSENT ? "not known" : rp_provenance_name((rp_provenance)p));
             first = false;
         }
     }
