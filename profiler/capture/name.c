@@ -23,7 +23,7 @@ typedef struct piece {
 typedef struct parts {
     piece base, args;          /* the last; what is between its < and > */
     piece before, before_args; /* the last before it that has a name of its own */
-    bool has_parameters;
+    bool ended;                /* by parameters: it is the name of a function */
 } parts;
 
 static bool is_empty(piece text) {
@@ -131,7 +131,7 @@ static void end_component(parts *found, const char *p) {
 static bool is_qualifier(const char *p, const char *end) {
     piece rest = {p + 1, end};
     return starts_with(rest, "const") || starts_with(rest, "volatile") || starts_with(rest, "*") ||
-           starts_with(rest, "&") || starts_with(rest, "[clone");
+           starts_with(rest, "&");
 }
 
 /* Handles the angle bracket at P; returns what is behind it. */
@@ -156,7 +156,7 @@ static parts split(piece text) {
             p = take_arguments(&found, p, end);
         } else if (*p == '(') {
             behind = enclosing(skip_bracket(p, end), end);
-            found.has_parameters = !behind;
+            found.ended = !behind;
             if (p != found.base.start || !behind)
                 end_component(&found, p);
             if (!behind)
@@ -168,10 +168,14 @@ static parts split(piece text) {
             end_component(&found, p);
             next_component(&found, p + 2);
             p += 2;
+        } else if (*p == ' ' && starts_with((piece){p, end}, " [clone")) {
+            end_component(&found, p);
+            found.ended = true;
+            break;
         } else if (*p == ' ' && is_qualifier(p, end)) {
             break;
-        } else if (strchr(" >])}",
-                          *p)) { /* behind a return type, or a beginning that was cut off */
+        } else if (*p == ' ' || *p == '>' || *p == ']') {
+            /* behind a return type, or behind a beginning that was cut off */
             p = restart(&found, p + 1, end);
         } else {
             p++;
@@ -198,7 +202,7 @@ static char *label_of(piece text, parts *found) {
     text = trimmed(text);
     *found = split(text);
     piece base = found->base, before = found->before;
-    bool plain = !found->has_parameters && is_empty(found->args) && is_empty(before);
+    bool plain = !found->ended && is_empty(found->args) && is_empty(before);
     bool joined = is_nameless(base) && !is_empty(before);
     if (is_empty(base) || plain)
         base = text;
