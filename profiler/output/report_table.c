@@ -66,16 +66,44 @@ static void put_shape(rp_table *table, const rp_report_kernel *kernel, const uin
     rp_table_text(table, kernel->has_shape ? buffer : NULL);
 }
 
-/* ---- Columns --------------------------------------------------------------------------------- */
+/* ---- Columns ---------------------------------------------------------------------------------
+ * Keys and values stand side by side below, so that they cannot drift apart: without a table the
+ * pass collects the columns, with one it fills a row. */
 
-static void column(rp_report_columns *columns, const char *key, const char *title, rp_align align,
-                   unsigned flags, int drop) {
+typedef struct pass {
+    rp_report_columns *columns; /* to add to; NULL: fill TABLE */
+    rp_table *table;
+    bool ranges, devices, shapes; /* which optional columns people see */
+} pass;
+
+/* True if the cell is to be filled now. */
+static bool shown_column(const pass *p, const char *key, const char *title, rp_align align,
+                         unsigned flags, int drop) {
+    rp_report_columns *columns = p->columns;
+    if (!columns)
+        return true;
     if (columns->count < sizeof columns->columns / sizeof *columns->columns)
         columns->columns[columns->count++] = (rp_column){key, title, align, flags, drop};
+    return false;
 }
 
-static void data(rp_report_columns *columns, const char *key) {
-    column(columns, key, key, RP_RIGHT, RP_DATA_ONLY, 0);
+static bool optional_column(const pass *p, bool shown, const char *key, const char *title,
+                            rp_align align, unsigned flags, int drop) {
+    return shown_column(p, key, title, align, shown ? flags : RP_DATA_ONLY, shown ? drop : 0);
+}
+
+static bool data_column(const pass *p, const char *key) {
+    return shown_column(p, key, key, RP_RIGHT, RP_DATA_ONLY, 0);
+}
+
+static void text_data(const pass *p, const char *key, const char *value) {
+    if (data_column(p, key))
+        rp_table_text(p->table, value);
+}
+
+static void number_data(const pass *p, const char *key, double value) {
+    if (data_column(p, key))
+        put_number(p->table, value);
 }
 
 /* FLOP columns of CSV: fixed, so that files of two runs have the same shape. */
@@ -95,113 +123,92 @@ static const struct {
 };
 #define FLOP_COLUMNS (sizeof flop_columns / sizeof *flop_columns)
 
-/* Columns for people first, data columns after them. */
-static void make_columns(rp_report_columns *c, bool ranges, bool devices, bool shapes) {
-    static const char *const rest[] = {"name",
-                                       "device_name",
-                                       "time_mean_s",
-                                       "time_min_s",
-                                       "time_max_s",
-                                       "time_deviation_s",
-                                       "time_provenance",
-                                       "launches_counted",
-                                       "flops_total",
-                                       "flops_lower_bound",
-                                       "flops_provenance",
-                                       "bytes_dram",
-                                       "bytes_l2",
-                                       "bytes_l1",
-                                       "bytes_shared",
-                                       "bytes_provenance",
-                                       "intensity_l2_flop_per_byte",
-                                       "intensity_l1_flop_per_byte",
-                                       "side",
-                                       "bound_by",
-                                       "reason",
-                                       "nominal_fraction",
-                                       "calibrated_fraction",
-                                       "above_roof",
-                                       "above_reason",
-                                       "cache",
-                                       "clock_hz",
-                                       "modelled"};
-    c->count = 0;
-    column(c, "number", "#", RP_RIGHT, 0, 0);
-    column(c, "short_name", "kernel", RP_LEFT, RP_FLEXIBLE, 0);
-    column(c, "range", "range", RP_LEFT, ranges ? RP_FLEXIBLE : RP_DATA_ONLY, ranges ? 2 : 0);
-    column(c, "device", "GPU", RP_RIGHT, devices ? 0 : RP_DATA_ONLY, devices ? 4 : 0);
-    column(c, "grid", "grid", RP_RIGHT, shapes ? 0 : RP_DATA_ONLY, shapes ? 3 : 0);
-    column(c, "block", "block", RP_RIGHT, shapes ? 0 : RP_DATA_ONLY, shapes ? 3 : 0);
-    column(c, "time_s", "time", RP_RIGHT, 0, 0);
-    column(c, "time_share", "share", RP_RIGHT, 0, 0);
-    column(c, "launches", "launches", RP_RIGHT, 0, 5);
-    column(c, "time_mean_s", "mean", RP_RIGHT, 0, 9);
-    column(c, "bound", "bound", RP_LEFT, 0, 0);
-    column(c, "roof_fraction", "of roof", RP_RIGHT, 0, 0);
-    column(c, "time_lost_s", "lost", RP_RIGHT, 0, 0);
-    column(c, "intensity_dram_flop_per_byte", "FLOP/B", RP_RIGHT, 0, 6);
-    column(c, "flops_per_s", "rate", RP_RIGHT, 0, 7);
-    column(c, "dram_bytes_per_s", "DRAM", RP_RIGHT, 0, 8);
-    for (size_t i = 0; i < sizeof rest / sizeof *rest; i++)
-        data(c, rest[i]);
-    for (size_t i = 0; i < FLOP_COLUMNS; i++)
-        data(c, flop_columns[i].key);
-    data(c, "flops_fp16_acc16_tensor");
+static void who(const pass *p, const rp_report_kernel *k) {
+    if (shown_column(p, "number", "#", RP_RIGHT, 0, 0))
+        rp_table_count(p->table, (uint64_t)k->number);
+    if (shown_column(p, "short_name", "kernel", RP_LEFT, RP_FLEXIBLE, 0))
+        rp_table_text(p->table, k->short_name);
+    if (optional_column(p, p->ranges, "range", "range", RP_LEFT, RP_FLEXIBLE, 2))
+        rp_table_text(p->table, k->range);
+    if (optional_column(p, p->devices, "device", "GPU", RP_RIGHT, 0, 4))
+        rp_table_count(p->table, k->device);
+    if (optional_column(p, p->shapes, "grid", "grid", RP_RIGHT, 0, 3))
+        put_shape(p->table, k, k->grid);
+    if (optional_column(p, p->shapes, "block", "block", RP_RIGHT, 0, 3))
+        put_shape(p->table, k, k->block);
 }
 
-/* Must follow make_columns. */
-static void fill_shown(rp_table *table, const rp_report_kernel *kernel) {
+static void verdict(const pass *p, const rp_report_kernel *k) {
     char bound[64];
-    rp_table_count(table, (uint64_t)kernel->number);
-    rp_table_text_as(table, kernel->short_name, kernel->short_name);
-    rp_table_text(table, kernel->range);
-    rp_table_count(table, kernel->device);
-    put_shape(table, kernel, kernel->grid);
-    put_shape(table, kernel, kernel->block);
-    put_time(table, kernel->time_s);
-    put_percent(table, kernel->time_share, "");
-    rp_table_count(table, kernel->launches);
-    put_time(table, kernel->time_mean_s);
-    rp_table_text_as(table, rp_bound_name(kernel->bound), rp_bound_text(kernel, bound));
-    rp_table_colour(table, rp_bound_colour(kernel->bound));
-    put_percent(table, kernel->roof_fraction, kernel->above_roof ? " ^" : "");
-    if (kernel->above_roof)
-        rp_table_colour(table, RP_RED);
-    put_time(table, kernel->time_lost_s);
-    put_least(table, kernel->intensity[RP_DRAM], NULL, kernel->flops_lower_bound);
-    put_least(table, kernel->flops_per_s, "FLOP/s", kernel->flops_lower_bound);
-    put_si(table, kernel->bytes[RP_DRAM] / kernel->time_s, "B/s");
+    if (shown_column(p, "time_s", "time", RP_RIGHT, 0, 0))
+        put_time(p->table, k->time_s);
+    if (shown_column(p, "time_share", "share", RP_RIGHT, 0, 0))
+        put_percent(p->table, k->time_share, "");
+    if (shown_column(p, "launches", "launches", RP_RIGHT, 0, 5))
+        rp_table_count(p->table, k->launches);
+    if (shown_column(p, "time_mean_s", "mean", RP_RIGHT, 0, 9))
+        put_time(p->table, k->time_mean_s);
+    if (shown_column(p, "bound", "bound", RP_LEFT, 0, 0)) {
+        rp_table_text_as(p->table, rp_bound_name(k->bound), rp_bound_text(k, bound));
+        rp_table_colour(p->table, rp_bound_colour(k->bound));
+    }
+    if (shown_column(p, "roof_fraction", "of roof", RP_RIGHT, 0, 0)) {
+        put_percent(p->table, k->roof_fraction, k->above_roof ? " ^" : "");
+        rp_table_colour(p->table, k->above_roof ? RP_RED : RP_PLAIN);
+    }
+    if (shown_column(p, "time_lost_s", "lost", RP_RIGHT, 0, 0))
+        put_time(p->table, k->time_lost_s);
+    if (shown_column(p, "intensity_dram_flop_per_byte", "FLOP/B", RP_RIGHT, 0, 6))
+        put_least(p->table, k->intensity[RP_DRAM], NULL, k->flops_lower_bound);
+    if (shown_column(p, "flops_per_s", "rate", RP_RIGHT, 0, 7))
+        put_least(p->table, k->flops_per_s, "FLOP/s", k->flops_lower_bound);
+    if (shown_column(p, "dram_bytes_per_s", "DRAM", RP_RIGHT, 0, 8))
+        put_si(p->table, k->bytes[RP_DRAM] / k->time_s, "B/s");
 }
 
-static void fill_data(rp_table *table, const rp_report *report, const rp_report_kernel *kernel) {
-    rp_table_text(table, kernel->name);
-    rp_table_text(table, report->devices[kernel->device].name);
-    put_time(table, kernel->time_min_s);
-    put_time(table, kernel->time_max_s);
-    put_time(table, kernel->time_deviation_s);
-    rp_table_text(table, rp_provenance_name(kernel->time_provenance));
-    rp_table_count(table, kernel->launches_counted);
-    put_number(table, kernel->flops_total);
-    rp_table_text(table, kernel->flops_lower_bound ? "true" : "false");
-    rp_table_text(table, rp_provenance_name(kernel->flops_provenance));
-    for (int l = RP_DRAM; l <= RP_SHARED; l++)
-        put_number(table, kernel->bytes[l]);
-    rp_table_text(table, rp_provenance_name(kernel->bytes_provenance));
-    put_number(table, kernel->intensity[RP_L2]);
-    put_number(table, kernel->intensity[RP_L1]);
-    rp_table_text(table, rp_side_name(kernel->side));
-    rp_table_text(table, kernel->bound_by);
-    rp_table_text(table, kernel->reason);
-    put_percent(table, kernel->nominal_fraction, "");
-    put_percent(table, kernel->calibrated_fraction, "");
-    rp_table_text(table, kernel->above_roof ? "true" : "false");
-    rp_table_text(table, kernel->above_reason);
-    rp_table_text(table, rp_cache_name(kernel->cache));
-    put_number(table, kernel->clock_hz);
-    rp_table_text(table, kernel->modelled ? "true" : "false");
+static void counts_data(const pass *p, const rp_report_kernel *k) {
+    if (data_column(p, "launches_counted"))
+        rp_table_count(p->table, k->launches_counted);
+    number_data(p, "flops_total", k->flops_total);
+    text_data(p, "flops_lower_bound", k->flops_lower_bound ? "true" : "false");
+    text_data(p, "flops_provenance", rp_provenance_name(k->flops_provenance));
+    number_data(p, "bytes_dram", k->bytes[RP_DRAM]);
+    number_data(p, "bytes_l2", k->bytes[RP_L2]);
+    number_data(p, "bytes_l1", k->bytes[RP_L1]);
+    number_data(p, "bytes_shared", k->bytes[RP_SHARED]);
+    text_data(p, "bytes_provenance", rp_provenance_name(k->bytes_provenance));
+    number_data(p, "intensity_l2_flop_per_byte", k->intensity[RP_L2]);
+    number_data(p, "intensity_l1_flop_per_byte", k->intensity[RP_L1]);
     for (size_t i = 0; i < FLOP_COLUMNS; i++)
-        put_number(table, kernel->flops[flop_columns[i].precision][flop_columns[i].path]);
-    put_number(table, kernel->flops_fp16_acc16_tensor);
+        number_data(p, flop_columns[i].key,
+                    k->flops[flop_columns[i].precision][flop_columns[i].path]);
+    number_data(p, "flops_fp16_acc16_tensor", k->flops_fp16_acc16_tensor);
+}
+
+static void further_data(const pass *p, const rp_report *report, const rp_report_kernel *k) {
+    text_data(p, "name", k->name);
+    text_data(p, "device_name", report->devices[k->device].name);
+    number_data(p, "time_min_s", k->time_min_s);
+    number_data(p, "time_max_s", k->time_max_s);
+    number_data(p, "time_deviation_s", k->time_deviation_s);
+    text_data(p, "time_provenance", rp_provenance_name(k->time_provenance));
+    text_data(p, "side", rp_side_name(k->side));
+    text_data(p, "bound_by", k->bound_by);
+    text_data(p, "reason", k->reason);
+    number_data(p, "nominal_fraction", k->nominal_fraction);
+    number_data(p, "calibrated_fraction", k->calibrated_fraction);
+    text_data(p, "above_roof", k->modelled ? NULL : k->above_roof ? "true" : "false");
+    text_data(p, "above_reason", k->above_reason);
+    text_data(p, "cache", rp_cache_name(k->cache));
+    number_data(p, "clock_hz", k->clock_hz);
+    text_data(p, "modelled", k->modelled ? "true" : "false");
+    counts_data(p, k);
+}
+
+static void walk(const pass *p, const rp_report *report, const rp_report_kernel *kernel) {
+    who(p, kernel);
+    verdict(p, kernel);
+    further_data(p, report, kernel);
 }
 
 /* A column of nothing but dashes tells people nothing; data formats keep it. */
@@ -236,20 +243,25 @@ static bool shapes_differ(const rp_report *report, size_t shown) {
 }
 
 rp_table *rp_report_table(const rp_report *report, size_t top, rp_report_columns *columns) {
+    /* stands for any kernel while the columns are collected: no value of it is read into a cell */
+    static const rp_report_kernel none = {.name = ""};
+    rp_report_device nowhere = {.name = NULL};
+    const rp_report empty = {.devices = &nowhere, .device_count = 1};
     size_t shown = top && top < report->kernel_count ? top : report->kernel_count;
-    bool ranges = false;
+    pass p = {.columns = columns, .devices = report->device_count > 1};
     for (size_t i = 0; i < shown; i++)
-        ranges = ranges || report->kernels[i].range;
-    make_columns(columns, ranges, report->device_count > 1,
-                 !ranges && shapes_differ(report, shown));
+        p.ranges = p.ranges || report->kernels[i].range;
+    p.shapes = !p.ranges && shapes_differ(report, shown);
+    columns->count = 0;
+    walk(&p, &empty, &none);
     hide_unknown(report, shown, columns);
-    rp_table *table = rp_table_create(columns->columns, columns->count);
+    p.columns = NULL;
+    p.table = rp_table_create(columns->columns, columns->count);
     for (size_t i = 0; i < shown; i++) {
-        rp_table_row(table);
-        fill_shown(table, &report->kernels[i]);
-        fill_data(table, report, &report->kernels[i]);
+        rp_table_row(p.table);
+        walk(&p, report, &report->kernels[i]);
     }
-    return table;
+    return p.table;
 }
 
 /* ---- Evidence -------------------------------------------------------------------------------- */
