@@ -14,8 +14,7 @@
 extern int64_t rp_expand_limit;
 
 typedef struct rp_expand_counter {
-    int64_t metric;       /* raw metric's id, or -1 */
-    rp_quantity quantity; /* RP_QUANTITIES: none */
+    int64_t metric; /* the capture's id */
     double value;
     rp_provenance provenance;
 } rp_expand_counter;

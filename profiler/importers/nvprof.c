@@ -2,13 +2,14 @@
  *
  * The importer of nvprof's CSV: metrics (--metrics), summary of GPU activities, and GPU trace, with
  * the "==PID==" messages and the program's own output around them. One file may hold several
- * tables; each begins with its header.
+ * tables; each begins with its header. The text form of metrics and summary is read as well.
  *
  * Metrics and summaries are sums or means over all calls of a kernel: see expand.h. Rates ("GB/s")
  * are left out, for nvprof does not say whether its GB are 10^9 or 2^30; sizes are 2^10 based.
  */
 #include "importers/expand.h"
 #include "importers/importer.h"
+#include "importers/nvprof_text.h"
 #include "importers/rows.h"
 #include <ctype.h>
 #include <inttypes.h>
@@ -18,7 +19,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum { MAX_COLUMNS = 4096, MAX_METRICS = 4096, NAME_SIZE = 96, TERMS = 4 };
+enum { MAX_COLUMNS = 4096, MAX_METRICS = 4096, NAME_SIZE = 96 };
 static const double longest_s = 86400, farthest_s = 4e9;
 
 typedef enum table { T_NONE, T_METRICS, T_SUMMARY, T_TRACE } table;
@@ -103,71 +104,6 @@ static role role_of(const char *header) {
     return R_OTHER;
 }
 
-/* ---- Metrics to quantities --------------------------------------------------------------------
- */
-
-typedef struct formula {
-    rp_quantity quantity;
-    bool sectors; /* counts 32-byte sectors: not on Kepler, whose L1 transactions are of 128 */
-    struct {
-        const char *metric;
-        double factor;
-    } term[TERMS]; /* all must be there; of several formulas of a quantity the first that holds */
-} formula;
-
-/* Definitions: the metrics reference of the CUDA profiler user's guide. An FMA counts as 2 in
- * flop_count_*, as 1 in flop_count_*_fma. */
-static const formula formulas[] = {
-    {RP_Q_FLOPS_FP64_VECTOR, false, {{"flop_count_dp", 1}}},
-    {RP_Q_FLOPS_FP32_VECTOR, false, {{"flop_count_sp", 1}}},
-    {RP_Q_FLOPS_FP16_VECTOR, false, {{"flop_count_hp", 1}}},
-    {RP_Q_FLOPS_FP64_VECTOR,
-     false,
-     {{"flop_count_dp_add", 1}, {"flop_count_dp_mul", 1}, {"flop_count_dp_fma", 2}}},
-    {RP_Q_FLOPS_FP32_VECTOR,
-     false,
-     {{"flop_count_sp_add", 1}, {"flop_count_sp_mul", 1}, {"flop_count_sp_fma", 2}}},
-    {RP_Q_INST_FP64_ADD, false, {{"flop_count_dp_add", 1}}},
-    {RP_Q_INST_FP64_MUL, false, {{"flop_count_dp_mul", 1}}},
-    {RP_Q_INST_FP64_FMA, false, {{"flop_count_dp_fma", 1}}},
-    {RP_Q_INST_FP32_ADD, false, {{"flop_count_sp_add", 1}}},
-    {RP_Q_INST_FP32_MUL, false, {{"flop_count_sp_mul", 1}}},
-    {RP_Q_INST_FP32_FMA, false, {{"flop_count_sp_fma", 1}}},
-    {RP_Q_INST_FP64, false, {{"inst_fp_64", 1}}},
-    {RP_Q_INST_FP32, false, {{"inst_fp_32", 1}}},
-    {RP_Q_INST_FP16, false, {{"inst_fp_16", 1}}},
-    {RP_Q_INST_INTEGER, false, {{"inst_integer", 1}}},
-    {RP_Q_INST_CONVERSION, false, {{"inst_bit_convert", 1}}},
-    {RP_Q_WARP_INSTS, false, {{"inst_executed", 1}}},
-    {RP_Q_DRAM_READ, false, {{"dram_read_bytes", 1}}},
-    {RP_Q_DRAM_READ, false, {{"dram_read_transactions", 32}}},
-    {RP_Q_DRAM_WRITE, false, {{"dram_write_bytes", 1}}},
-    {RP_Q_DRAM_WRITE, false, {{"dram_write_transactions", 32}}},
-    {RP_Q_L2_BYTES, false, {{"l2_read_transactions", 32}, {"l2_write_transactions", 32}}},
-    {RP_Q_L1_BYTES,
-     true,
-     {{"gld_transactions", 32},
-      {"gst_transactions", 32},
-      {"local_load_transactions", 32},
-      {"local_store_transactions", 32}}},
-    {RP_Q_GLOBAL_SECTORS, true, {{"gld_transactions", 1}, {"gst_transactions", 1}}},
-    {RP_Q_GLOBAL_REQUESTS, false, {{"global_load_requests", 1}, {"global_store_requests", 1}}},
-    {RP_Q_LSU_REQUESTS, false, {{"ldst_executed", 1}}},
-    {RP_Q_SHARED_BYTES,
-     false,
-     {{"shared_load_transactions", 128}, {"shared_store_transactions", 128}}},
-    {RP_Q_SHARED_WAVEFRONTS,
-     false,
-     {{"shared_load_transactions", 1}, {"shared_store_transactions", 1}}},
-    {RP_Q_HOST_BYTES, false, {{"sysmem_read_bytes", 1}, {"sysmem_write_bytes", 1}}},
-    {RP_Q_HOST_BYTES, false, {{"sysmem_read_transactions", 32}, {"sysmem_write_transactions", 32}}},
-    {RP_Q_OCCUPANCY_ACHIEVED, false, {{"achieved_occupancy", 1}}},
-    {RP_Q_L1_HIT_RATE, false, {{"global_hit_rate", 1}}},
-    {RP_Q_L1_HIT_RATE, false, {{"tex_cache_hit_rate", 1}}},
-    {RP_Q_L2_HIT_RATE, false, {{"l2_tex_hit_rate", 1}}},
-};
-enum { FORMULAS = sizeof formulas / sizeof *formulas };
-
 /* ---- State ------------------------------------------------------------------------------------
  */
 
@@ -192,8 +128,12 @@ typedef struct import {
     metric *metrics;
     size_t metric_count;
     int64_t expanded, trace_index;
-    uint64_t launches, invalid, odd_rows, overflows, rates, tables;
-    bool permission, nothing_profiled, text_form, means;
+    uint64_t launches, values, times, invalid, odd_rows, overflows, rates, tables;
+    bool permission, nothing_profiled, means;
+    rp_nvprof_text text;
+    uint64_t line;
+    rp_code late_code; /* of a text row: lines are left out of the CSV by a call that cannot fail */
+    rp_error *error;
 } import;
 
 static rp_code no_memory(const import *in, rp_error *error) {
@@ -315,15 +255,6 @@ static rp_code add_config(import *in, const char *name, rp_config_record *config
     return rp_capture_add_config(in->capture, config, id, error);
 }
 
-/* Kepler: compute capability 3; its L1 works in lines of 128 bytes. */
-static bool is_kepler(const char *device) {
-    static const char *const names[] = {"Tesla K", "Quadro K", "GTX 6", "GTX 7", "GTX TITAN"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcasestr(device, names[i]) && !strcasestr(device, "TITAN X"))
-            return true;
-    return false;
-}
-
 /* ---- Metrics ----------------------------------------------------------------------------------
  */
 
@@ -357,41 +288,23 @@ static double metric_value(const import *in, const char *name) {
     return NAN;
 }
 
-/* The collected metrics, raw and as quantities. COUNTERS has room for all. */
-static rp_code make_counters(import *in, const char *device, rp_expand_counter *counters, size_t *n,
-                             rp_error *error) {
-    bool kepler = is_kepler(device), given[RP_QUANTITIES] = {false};
-    rp_code code = RP_OK;
-    *n = 0;
-    for (size_t i = 0; i < in->metric_count && !code; i++) {
-        rp_expand_counter *c = &counters[(*n)++];
-        *c = (rp_expand_counter){-1, RP_QUANTITIES, in->metrics[i].value, RP_IMPORTED};
-        code = rp_capture_metric(in->capture, in->metrics[i].name, in->metrics[i].unit, &c->metric,
-                                 error);
-    }
-    for (size_t i = 0; i < FORMULAS && !code; i++) {
-        const formula *f = &formulas[i];
-        double sum = 0;
-        for (size_t t = 0; t < TERMS && f->term[t].metric; t++)
-            sum += f->term[t].factor * metric_value(in, f->term[t].metric);
-        if (isnan(sum) || given[f->quantity] || (f->sectors && kepler))
-            continue;
-        given[f->quantity] = true;
-        counters[(*n)++] = (rp_expand_counter){-1, f->quantity, sum, RP_IMPORTED};
-    }
-    return code;
-}
-
+/* Adds CALLS launches, each with the metrics collected; what those mean is for hwdb/metrics.csv. */
 static rp_code add_launches(import *in, const rp_launch_record *launch, int64_t calls,
-                            const char *device, rp_error *error) {
-    rp_expand_counter *counters = calloc(in->metric_count + FORMULAS, sizeof *counters);
-    size_t n;
+                            rp_error *error) {
+    rp_expand_counter *counters = calloc(in->metric_count + 1, sizeof *counters);
     if (!counters)
         return no_memory(in, error);
-    rp_code code = make_counters(in, device, counters, &n, error);
+    rp_code code = RP_OK;
+    for (size_t i = 0; i < in->metric_count && !code; i++) {
+        const metric *m = &in->metrics[i];
+        counters[i] = (rp_expand_counter){.value = m->value, .provenance = RP_IMPORTED};
+        code = rp_capture_metric(in->capture, m->name, m->unit, &counters[i].metric, error);
+    }
     if (!code)
-        code = rp_expand(in->capture, in->path, calls, launch, counters, n, &in->expanded, error);
+        code = rp_expand(in->capture, in->path, calls, launch, counters, in->metric_count,
+                         &in->expanded, error);
     in->launches += (uint64_t)calls;
+    in->values += in->metric_count;
     in->metric_count = 0;
     free(counters);
     return code;
@@ -407,7 +320,7 @@ static rp_code flush(import *in, rp_error *error) {
         if (!code)
             code = add_device(in, in->device, &launch.device, error);
         if (!code)
-            code = add_launches(in, &launch, in->calls, in->device, error);
+            code = add_launches(in, &launch, in->calls, error);
         in->means |= in->calls > 1;
     }
     free(in->kernel);
@@ -445,9 +358,8 @@ static rp_code take_metric(import *in, const rp_row *row, rp_error *error) {
  */
 
 static bool is_api_row(const import *in, const rp_row *row) {
-    if (in->has_role[R_TYPE])
-        return strcasecmp(cell_of(in, row, R_TYPE), "GPU activities") != 0;
-    return in->api_table;
+    bool typed = in->has_role[R_TYPE];
+    return in->api_table || (typed && strcasecmp(cell_of(in, row, R_TYPE), "GPU activities") != 0);
 }
 
 static rp_code take_summary(import *in, const rp_row *row, rp_error *error) {
@@ -473,11 +385,12 @@ static rp_code take_summary(import *in, const rp_row *row, rp_error *error) {
     rp_code code = add_config(in, name, &config, &launch.config, error);
     if (!code)
         code = add_device(in, "", &launch.device, error);
+    in->times++;
     launch.time_s = time / (double)calls;
     launch.time_provenance = RP_IMPORTED;
     launch.cache = RP_CACHE_NATURAL;
     in->means |= calls > 1;
-    return code ? code : add_launches(in, &launch, calls, "", error);
+    return code ? code : add_launches(in, &launch, calls, error);
 }
 
 /* ---- Trace ------------------------------------------------------------------------------------
@@ -549,6 +462,7 @@ static rp_code take_trace(import *in, const rp_row *row, rp_error *error) {
         in->invalid++;
         return RP_OK;
     }
+    in->times += launch.time_provenance != RP_ABSENT;
     set_shape(in, row, &config);
     rp_code code = add_config(in, name, &config, &launch.config, error);
     if (!code)
@@ -562,7 +476,7 @@ static rp_code take_trace(import *in, const rp_row *row, rp_error *error) {
     for (size_t i = 0; i < row->count && i < in->columns; i++)
         if (in->roles[i] == R_OTHER)
             add_metric(in, in->headers[i], row->cell[i], in->units[i]);
-    return code ? code : add_launches(in, &launch, 1, device, error);
+    return code ? code : add_launches(in, &launch, 1, error);
 }
 
 /* ---- Lines and tables -------------------------------------------------------------------------
@@ -587,35 +501,12 @@ static table header_of(const char *line, size_t length) {
     return T_NONE;
 }
 
-static bool is_text_header(const char *line, size_t length) {
-    return !memchr(line, ',', length) &&
-           ((line_has(line, length, "Metric Name") && line_has(line, length, "Invocations")) ||
-            (line_has(line, length, "Time(%)") && line_has(line, length, "Calls")));
-}
-
 static void read_message(import *in, const char *line, size_t length) {
     in->permission |= line_has(line, length, "ERR_NVGPUCTRPERM") ||
                       line_has(line, length, "does not have permission");
     in->nothing_profiled |= line_has(line, length, "No kernels were profiled") ||
                             line_has(line, length, "No CUDA application was profiled");
     in->api_table = line_has(line, length, "API calls");
-}
-
-/* Lines that are no part of a table: messages, which also end one, and the program's output. */
-static bool skip_line(void *context, const char *line, size_t length) {
-    import *in = context;
-    if (length >= 2 && line[0] == '=' && line[1] == '=') {
-        read_message(in, line, length);
-        in->table = T_NONE;
-        return true;
-    }
-    in->text_form |= is_text_header(line, length);
-    table header = header_of(line, length);
-    if (header == T_NONE)
-        return in->table == T_NONE;
-    in->table = header;
-    in->expect_header = true;
-    return false;
 }
 
 static void forget_header(import *in) {
@@ -681,6 +572,47 @@ static rp_code take_row(void *context, const rp_row *row, rp_error *error) {
     return code ? rp_error_prefix(error, "line %" PRIu64, row->line) : RP_OK;
 }
 
+/* A line of the text form; true if it was one. */
+static bool take_text(import *in, const char *line, size_t length) {
+    const char *cells[RP_NVPROF_TEXT_CELLS];
+    rp_row row = {.cell = cells, .count = RP_NVPROF_TEXT_CELLS, .line = in->line};
+    bool no_room = false;
+    if (in->late_code)
+        return true;
+    if (rp_nvprof_text_header(&in->text, line, length, cells)) {
+        in->table = in->text.table == RP_TEXT_METRICS ? T_METRICS : T_SUMMARY;
+        in->late_code = take_header(in, &row, in->error);
+        return true;
+    }
+    if (in->text.table == RP_TEXT_NONE)
+        return false;
+    if (rp_nvprof_text_row(&in->text, line, length, cells, &no_room))
+        in->late_code = take_row(in, &row, in->error);
+    else if (no_room)
+        in->late_code = no_memory(in, in->error);
+    return true;
+}
+
+/* Lines that are no part of a CSV table: messages, which also end one, the text form, and the
+ * program's output. */
+static bool skip_line(void *context, const char *line, size_t length) {
+    import *in = context;
+    in->line++;
+    if (length >= 2 && line[0] == '=' && line[1] == '=') {
+        read_message(in, line, length);
+        in->table = T_NONE;
+        in->text.table = RP_TEXT_NONE;
+        return true;
+    }
+    table header = header_of(line, length);
+    if (header == T_NONE)
+        return take_text(in, line, length) || in->table == T_NONE;
+    in->table = header;
+    in->text.table = RP_TEXT_NONE;
+    in->expect_header = true;
+    return false;
+}
+
 /* ---- The file ---------------------------------------------------------------------------------
  */
 
@@ -693,9 +625,12 @@ static const char permission_remedy[] = "the driver refused the counters (ERR_NV
 static rp_code nothing_to_analyse(const import *in, rp_error *error) {
     if (in->permission)
         return rp_fail(error, RP_INPUT, "%s: no counts: %s", in->path, permission_remedy);
-    if (in->text_form && !in->tables)
+    if (in->launches)
         return rp_fail(error, RP_INPUT,
-                       "%s: this is nvprof's text form; run nvprof again with --csv", in->path);
+                       "%s: no metric of any kernel has a value (%" PRIu64 " overflowed, %" PRIu64
+                       " are rates): profile again with other metrics, such as "
+                       "--metrics flop_count_sp,dram_read_bytes,dram_write_bytes",
+                       in->path, in->overflows, in->rates);
     if (in->invalid)
         return rp_fail(error, RP_INPUT, "%s: all %" PRIu64 " launches have impossible times",
                        in->path, in->invalid);
@@ -705,7 +640,7 @@ static rp_code nothing_to_analyse(const import *in, rp_error *error) {
                    in->path,
                    in->nothing_profiled ? "nvprof says that no kernel was profiled"
                    : in->tables         ? "the tables name no kernel"
-                                        : "there is no table of kernels");
+                                        : "there is no table of kernels (run nvprof with --csv)");
 }
 
 static rp_code add_notes(import *in, bool truncated, rp_error *error) {
@@ -752,16 +687,18 @@ import in = {.capture = capture, .path = path };
     in.metrics = calloc(MAX_METRICS, sizeof *in.metrics);
     rp_code code =
         in.metrics ? rp_rows_read(path, &rows, &truncated, error) : no_memory(&in, error);
+    code = code ? code : in.late_code;
     rp_error late; /* FLUSH also frees, so it runs after a failure too */
     rp_code flushed = flush(&in, code ? &late : error);
     code = code ? code : flushed;
-    if (!code && !in.launches)
+    if (!code && !(in.values || in.times))
         code = nothing_to_analyse(&in, error);
     if (!code)
         code = add_notes(&in, truncated, error);
     if (!code)
         rp_capture_count_invalid(capture, in.invalid);
     forget_header(&in);
+    rp_nvprof_text_free(&in.text);
     free(in.metrics);
     return code;
 }
@@ -779,7 +716,9 @@ static int recognise_nvprof(const char *path, const unsigned char *head, size_t 
             return 90;
         if (!message && header_of(at, n) != T_NONE && !line_has(at, n, "\"ID\""))
             return 85;
-        if (is_text_header(at, n))
+        rp_nvprof_text text = {0};
+        const char *cells[RP_NVPROF_TEXT_CELLS];
+        if (rp_nvprof_text_header(&text, at, n, cells))
             return 70;
         at += n + 1;
     }

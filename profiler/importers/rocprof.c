@@ -5,7 +5,7 @@
  * spellings: a row is a dispatch (or, in rocprofv3's counter file, one counter of a dispatch); each
  * column is a fact of the launch or a counter. The spelling decides what a column is.
  *
- * FLOPs and bytes follow rocprof-compute's roofline (formulas below). A roofline.csv beside a
+ * What counters mean (FLOPs, bytes by level) is for hwdb/metrics.csv. A roofline.csv beside a
  * pmc_perf.csv holds the ceilings that were measured with it, and is read along.
  */
 #include "importers/expand.h"
@@ -20,7 +20,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum { MAX_COLUMNS = 16384, MAX_COUNTERS = 16384, MAX_DEVICES = 1024, NAME_SIZE = 96, TERMS = 4 };
+enum { MAX_COLUMNS = 16384, MAX_COUNTERS = 16384, MAX_DEVICES = 1024, NAME_SIZE = 96 };
 static const int64_t longest_ns = INT64_C(86400) * 1000000000;
 static const int64_t farthest_ns = INT64_C(4000000000000000000);
 
@@ -140,7 +140,7 @@ static role role_of(const char *header) {
     char name[NAME_SIZE];
     size_t n = 0, digits;
     for (const char *c = header; *c && n < sizeof name - 1; c++)
-        if (*c != '_' && *c != '-')
+        if (*c != '_' && *c != '-' && *c != ' ')
             name[n++] = (char)tolower((unsigned char)*c);
     name[n] = '\0';
     role found = role_named(name);
@@ -158,89 +158,6 @@ static role role_of(const char *header) {
     }
     return R_COUNTER;
 }
-
-/* ---- FLOPs and bytes --------------------------------------------------------------------------
- */
-
-typedef enum family { F_ANY = 0, F_CDNA12 = 1, F_CDNA3 = 2 } family;
-
-typedef struct formula {
-    rp_quantity quantity;
-    family family;
-    rp_provenance provenance;
-    struct {
-        const char *counter;
-        double factor;
-    } term[TERMS]; /* all must be counted */
-} formula;
-
-/* rocprof-compute's roofline, by its published formulas. Vector instructions count once for a
- * wavefront of 64 lanes, idle ones included: an upper bound, hence "estimated". Matrix counters
- * count 512 operations. Requests to memory are of 32 and 64 bytes, from CDNA3 on of 128 too
- * (TCC_BUBBLE counts those); on later chips that mix was reported wrong, so none is applied. */
-static const formula formulas[] = {
-    {RP_Q_FLOPS_FP16_VECTOR,
-     F_ANY,
-     RP_ESTIMATED,
-     {{"SQ_INSTS_VALU_ADD_F16", 64},
-      {"SQ_INSTS_VALU_MUL_F16", 64},
-      {"SQ_INSTS_VALU_FMA_F16", 128},
-      {"SQ_INSTS_VALU_TRANS_F16", 64}}},
-    {RP_Q_FLOPS_FP32_VECTOR,
-     F_ANY,
-     RP_ESTIMATED,
-     {{"SQ_INSTS_VALU_ADD_F32", 64},
-      {"SQ_INSTS_VALU_MUL_F32", 64},
-      {"SQ_INSTS_VALU_FMA_F32", 128},
-      {"SQ_INSTS_VALU_TRANS_F32", 64}}},
-    {RP_Q_FLOPS_FP64_VECTOR,
-     F_ANY,
-     RP_ESTIMATED,
-     {{"SQ_INSTS_VALU_ADD_F64", 64},
-      {"SQ_INSTS_VALU_MUL_F64", 64},
-      {"SQ_INSTS_VALU_FMA_F64", 128},
-      {"SQ_INSTS_VALU_TRANS_F64", 64}}},
-    {RP_Q_INST_INTEGER,
-     F_ANY,
-     RP_ESTIMATED,
-     {{"SQ_INSTS_VALU_INT32", 64}, {"SQ_INSTS_VALU_INT64", 64}}},
-    {RP_Q_INST_CONVERSION, F_ANY, RP_ESTIMATED, {{"SQ_INSTS_VALU_CVT", 64}}},
-    {RP_Q_FLOPS_FP16_TENSOR, F_ANY, RP_IMPORTED, {{"SQ_INSTS_VALU_MFMA_MOPS_F16", 512}}},
-    {RP_Q_FLOPS_BF16_TENSOR, F_ANY, RP_IMPORTED, {{"SQ_INSTS_VALU_MFMA_MOPS_BF16", 512}}},
-    {RP_Q_FLOPS_FP64_TENSOR, F_ANY, RP_IMPORTED, {{"SQ_INSTS_VALU_MFMA_MOPS_F64", 512}}},
-    {RP_Q_FLOPS_FP8_TENSOR, F_ANY, RP_IMPORTED, {{"SQ_INSTS_VALU_MFMA_MOPS_F8", 512}}},
-    {RP_Q_OPS_INT8_TENSOR, F_ANY, RP_IMPORTED, {{"SQ_INSTS_VALU_MFMA_MOPS_I8", 512}}},
-    {RP_Q_L1_BYTES, F_CDNA12, RP_IMPORTED, {{"TCP_TOTAL_CACHE_ACCESSES_sum", 64}}},
-    {RP_Q_L2_BYTES,
-     F_CDNA12,
-     RP_IMPORTED,
-     {{"TCP_TCC_READ_REQ_sum", 64},
-      {"TCP_TCC_WRITE_REQ_sum", 64},
-      {"TCP_TCC_ATOMIC_WITH_RET_REQ_sum", 64},
-      {"TCP_TCC_ATOMIC_WITHOUT_RET_REQ_sum", 64}}},
-    {RP_Q_DRAM_READ,
-     F_CDNA12,
-     RP_IMPORTED,
-     {{"TCC_EA_RDREQ_sum", 64}, {"TCC_EA_RDREQ_32B_sum", -32}}},
-    {RP_Q_DRAM_WRITE,
-     F_CDNA12,
-     RP_IMPORTED,
-     {{"TCC_EA_WRREQ_sum", 32}, {"TCC_EA_WRREQ_64B_sum", 32}}},
-    {RP_Q_DRAM_READ,
-     F_CDNA3,
-     RP_IMPORTED,
-     {{"TCC_EA0_RDREQ_sum", 64}, {"TCC_EA0_RDREQ_32B_sum", -32}, {"TCC_BUBBLE_sum", 64}}},
-    {RP_Q_DRAM_WRITE,
-     F_CDNA3,
-     RP_IMPORTED,
-     {{"TCC_EA0_WRREQ_sum", 32}, {"TCC_EA0_WRREQ_64B_sum", 32}}},
-    /* 32 banks of 4 bytes */
-    {RP_Q_SHARED_BYTES,
-     F_ANY,
-     RP_IMPORTED,
-     {{"SQ_LDS_IDX_ACTIVE", 128}, {"SQ_LDS_BANK_CONFLICT", -128}}},
-};
-enum { FORMULAS = sizeof formulas / sizeof *formulas };
 
 /* ---- State ------------------------------------------------------------------------------------
  */
@@ -281,12 +198,14 @@ typedef struct import {
     size_t *hash; /* of held, by process, device and dispatch; held_count + 1 entries used */
     size_t hash_size;
     int64_t expanded;
-    uint64_t rows, launches, no_time, api_calls, repeats, short_rows, bad_values;
-    bool upper_bound, matrix_f32, matrix_f6f4;
-    /* found from the counters' names once all are known */
-    bool resolved;
-    size_t term[FORMULAS][TERMS], mops_f32, mops_f6f4;
+    bool has_times;
+    uint64_t values, rows, launches, joined, no_time, api_calls, repeats, short_rows, bad_values;
+    bool
+        resolved; /* CHIP, LANES and MATRIX are found from the counters' names once all are known */
     const char *chip;
+    bool lanes;    /* vector instructions are counted */
+    size_t matrix; /* matrix operations that no precision of a device stands for */
+    bool matrix_used;
     seen_device *devices;
     size_t device_count;
 } import;
@@ -328,43 +247,22 @@ static rp_code counter_number(import *in, const char *name, size_t *number, rp_e
 /* ---- One dispatch into the capture ------------------------------------------------------------
  */
 
-static double value_at(const dispatch *d, size_t number) {
-    return number < d->values ? d->value[number] : NAN;
-}
-
-/* Which request sizes the memory counters have, seen from their names. */
-static family family_of(const import *in) {
-    if (find_counter(in, "TCC_EA_RDREQ_sum") != SIZE_MAX)
-        return F_CDNA12;
-    bool later = find_counter(in, "SQ_INSTS_VALU_MFMA_MOPS_F6F4") != SIZE_MAX;
-    return find_counter(in, "TCC_BUBBLE_sum") != SIZE_MAX && !later ? F_CDNA3 : F_ANY;
-}
-
-/* The chip, where the counters' names leave one: matrix-operation counters came with gfx90a. */
+/* The chip as far as the counters' names tell, for nothing else in these files does: matrix
+ * counters came with gfx90a, EA0 with gfx940. A chip that stays open is given as its family. */
 static const char *chip_of(const import *in) {
-    bool matrix = find_counter(in, "SQ_INSTS_VALU_MFMA_MOPS_F64") != SIZE_MAX;
     if (find_counter(in, "SQ_INSTS_VALU_MFMA_MOPS_F6F4") != SIZE_MAX)
         return "gfx950";
-    switch (family_of(in)) {
-    case F_CDNA12:
-        return matrix ? "gfx90a" : NULL;
-    case F_CDNA3:
+    if (find_counter(in, "TCC_BUBBLE_sum") != SIZE_MAX)
         return "gfx942";
-    default:
-        return NULL;
-    }
+    if (find_counter(in, "TCC_EA_RDREQ_sum") == SIZE_MAX)
+        return "gfx";
+    return find_counter(in, "SQ_INSTS_VALU_MFMA_MOPS_F64") != SIZE_MAX ? "gfx90a" : "gfx9";
 }
 
 static void resolve(import *in) {
-    family known = family_of(in);
-    for (size_t i = 0; i < FORMULAS; i++)
-        for (size_t t = 0; t < TERMS; t++) {
-            bool applies = formulas[i].family == F_ANY || formulas[i].family == known;
-            const char *name = formulas[i].term[t].counter;
-            in->term[i][t] = applies && name ? find_counter(in, name) : SIZE_MAX;
-        }
-    in->mops_f32 = find_counter(in, "SQ_INSTS_VALU_MFMA_MOPS_F32");
-    in->mops_f6f4 = find_counter(in, "SQ_INSTS_VALU_MFMA_MOPS_F6F4");
+    for (size_t i = 0; i < in->counter_count; i++)
+        in->lanes |= !strncmp(in->counters[i].name, "SQ_INSTS_VALU_", 14);
+    in->matrix = find_counter(in, "SQ_INSTS_VALU_MFMA_MOPS_F32");
     in->chip = chip_of(in);
     in->resolved = true;
 }
@@ -390,23 +288,6 @@ static rp_code add_device(import *in, int64_t ordinal, int64_t *id, rp_error *er
     return code;
 }
 
-static rp_code add_formulas(import *in, const dispatch *d, int64_t launch, rp_error *error) {
-    rp_code code = RP_OK;
-    for (size_t i = 0; i < FORMULAS && !code; i++) {
-        const formula *f = &formulas[i];
-        double sum = 0;
-        for (size_t t = 0; t < TERMS && f->term[t].counter; t++)
-            sum += f->term[t].factor * value_at(d, in->term[i][t]);
-        if (isnan(sum))
-            continue;
-        in->upper_bound |= f->provenance == RP_ESTIMATED;
-        code = rp_capture_add_quantity(in->capture, launch, f->quantity, sum, f->provenance, error);
-    }
-    in->matrix_f32 |= value_at(d, in->mops_f32) > 0;
-    in->matrix_f6f4 |= value_at(d, in->mops_f6f4) > 0;
-    return code;
-}
-
 static rp_code add_counters(import *in, const dispatch *d, int64_t launch, rp_error *error) {
     rp_code code = RP_OK;
     for (size_t i = 0; i < d->values && !code; i++) {
@@ -418,8 +299,11 @@ static rp_code add_counters(import *in, const dispatch *d, int64_t launch, rp_er
         if (!code)
             code = rp_capture_add_counter(in->capture, launch, in->counters[i].metric, d->value[i],
                                           RP_IMPORTED, error);
+        in->values++;
     }
-    return code ? code : add_formulas(in, d, launch, error);
+    if (in->matrix < d->values && d->value[in->matrix] > 0)
+        in->matrix_used = true;
+    return code;
 }
 
 /* The code object's suffix for kernel descriptors is no part of the name. */
@@ -495,6 +379,7 @@ static rp_code add_dispatch(import *in, const dispatch *d, rp_error *error) {
         rp_process_record process = {.pid = d->fact[R_PROCESS], .rank = -1};
         code = rp_capture_add_process(in->capture, &process, &launch.process, error);
     }
+    in->has_times |= launch.time_provenance != RP_ABSENT;
     launch.stream = d->fact[R_QUEUE];
     launch.index = d->fact[R_DISPATCH];
     int64_t id = -1;
@@ -669,6 +554,7 @@ static rp_code take_statistics(import *in, const dispatch *d, rp_error *error) {
     launch.time_s = (double)total * 1e-9 / (double)calls;
     launch.time_provenance = RP_IMPORTED;
     in->launches += (uint64_t)calls;
+    in->has_times = true;
     return code ? code
                 : rp_expand(in->capture, in->path, calls, &launch, NULL, 0, &in->expanded, error);
 }
@@ -712,10 +598,7 @@ static rp_code read_header(import *in, const rp_row *row, rp_error *error) {
     return code;
 }
 
-static rp_code take_row(void *context, const rp_row *row, rp_error *error) {
-    import *in = context;
-    if (!in->columns)
-        return read_header(in, row, error);
+static rp_code take_whole_row(import *in, const rp_row *row, rp_error *error) {
     in->rows++;
     in->short_rows += row->count < in->column_count;
     dispatch d;
@@ -730,6 +613,50 @@ static rp_code take_row(void *context, const rp_row *row, rp_error *error) {
             code = add_dispatch(in, &d, error);
     }
     free(d.value);
+    return code;
+}
+
+/* Older versions do not quote kernel names, whose commas then split the cell: with one name column,
+ * the cells too many are pieces of it. ROW is made whole in place of JOINED and CELLS, which the
+ * caller frees. */
+static rp_code rejoin(import *in, rp_row *row, char **joined, const char ***cells,
+                      rp_error *error) {
+    size_t extra = row->count - in->column_count, at = 0, length = 0;
+    while (in->columns[at].role != R_NAME)
+        at++;
+    for (size_t i = at; i <= at + extra; i++)
+        length += strlen(row->cell[i]) + 1;
+    *joined = malloc(length);
+    *cells = malloc(in->column_count * sizeof **cells);
+    if (!*joined || !*cells)
+        return no_memory(in, error);
+    char *to = *joined;
+    for (size_t i = at; i <= at + extra; i++) {
+        to = stpcpy(to, row->cell[i]);
+        *to++ = ',';
+    }
+    to[-1] = '\0';
+    for (size_t i = 0; i < in->column_count; i++)
+        (*cells)[i] = i < at ? row->cell[i] : i == at ? *joined : row->cell[i + extra];
+    row->cell = *cells;
+    row->count = in->column_count;
+    in->joined++;
+    return RP_OK;
+}
+
+static rp_code take_row(void *context, const rp_row *row, rp_error *error) {
+    import *in = context;
+    if (!in->columns)
+        return read_header(in, row, error);
+    rp_row whole = *row;
+    char *joined = NULL;
+    const char **cells = NULL;
+    rp_code code =
+        row->count > in->column_count ? rejoin(in, &whole, &joined, &cells, error) : RP_OK;
+    if (!code)
+        code = take_whole_row(in, &whole, error);
+    free(joined);
+    free(cells);
     return code ? rp_error_prefix(error, "line %" PRIu64, row->line) : RP_OK;
 }
 
@@ -741,6 +668,11 @@ static rp_code nothing_to_analyse(const import *in, rp_error *error) {
         return rp_fail(error, RP_INPUT,
                        "%s: all %" PRIu64 " dispatches have impossible times; profile again",
                        in->path, in->no_time);
+    if (in->launches)
+        return rp_fail(error, RP_INPUT,
+                       "%s: %" PRIu64 " dispatches without any time and any counter that has a "
+                       "value; profile again, with counters or with --kernel-trace",
+                       in->path, in->launches);
     if (in->api_calls)
         return rp_fail(error, RP_INPUT,
                        "%s: statistics of %" PRIu64 " API functions and no kernel; give the kernel "
@@ -769,16 +701,22 @@ static rp_code add_notes(import *in, bool truncated, rp_error *error) {
                                    "%s holds sums over all calls: every launch of a kernel has the "
                                    "mean, spreads are not known",
                                    in->path);
-    if (!code && in->upper_bound)
+    if (!code && in->lanes)
         code = rp_capture_add_note(c, "info", error,
                                    "%s: vector FLOPs count all 64 lanes of a wavefront, idle ones "
                                    "included: upper bounds",
                                    in->path);
-    if (!code && (in->matrix_f32 || in->matrix_f6f4))
-        code = rp_capture_add_note(c, "warning", error,
-                                   "%s: matrix operations in %s are counted and have no ceiling "
-                                   "here: FLOPs of those kernels are lower bounds",
-                                   in->path, in->matrix_f32 ? "FP32" : "FP6 or FP4");
+    if (!code && in->matrix_used)
+        code =
+            rp_capture_add_note(c, "warning", error,
+                                "%s: FP32 matrix operations were counted and have no ceiling here: "
+                                "FLOPs of those kernels are lower bounds",
+                                in->path);
+    if (!code && in->joined)
+        code = rp_capture_add_note(c, "info", error,
+                                   "%s: %" PRIu64 " rows have more cells than the header: taken as "
+                                   "commas of an unquoted kernel name",
+                                   in->path, in->joined);
     if (!code && in->repeats)
         code =
             rp_capture_add_note(c, "info", error,
@@ -839,7 +777,7 @@ import in = {.capture = capture, .path = path };
         code = rp_rows_read(path, &rows, &truncated, error);
     if (!code)
         code = store_held(&in, error);
-    if (!code && !in.launches)
+    if (!code && !in.values && !in.has_times)
         code = nothing_to_analyse(&in, error);
     if (!code)
         code = read_roofs(&in, error);

@@ -31,6 +31,12 @@ static void *bounded_realloc(void *old, size_t size) {
     return size > LONGEST_CELL ? NULL : realloc(old, size);
 }
 
+/* Blanks belong to their cell: a kernel name that lost its quotes keeps its own. */
+static int no_space(unsigned char c) {
+    (void)c;
+    return 0;
+}
+
 static void fail_memory(reader *r) {
     if (!r->code)
         r->code = rp_fail(r->error, RP_INTERNAL, "%s:%llu: out of memory", r->path,
@@ -148,6 +154,7 @@ rp_code rp_rows_read(const char *path, const rp_rows *rows, bool *truncated, rp_
     if (csv_init(&parser, 0))
         return rp_fail(error, RP_INTERNAL, "%s: the CSV reader cannot start", path);
     csv_set_realloc_func(&parser, bounded_realloc);
+    csv_set_space_func(&parser, no_space);
     rp_code code = rp_stream_open(&stream, path, error);
     if (!code)
         code = read_lines(&r, stream, &parser, &inside);

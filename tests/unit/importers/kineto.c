@@ -4,6 +4,7 @@
  */
 #include "fixture.h"
 #include <math.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -106,6 +107,33 @@ static void annotations_are_ranges(void **state) {
     rp_profile_free(&p);
 }
 
+/* Times are exact: the base stands behind the events and is added all the same, fractions of a
+ * microsecond stay. */
+static void times_to_the_nanosecond(void **state) {
+    (void)state;
+    char *path = make_file(".roof", "", 0);
+    rp_capture *capture;
+    rp_error error;
+    assert_int_equal(rp_capture_create(&capture, path, "test", &error), RP_OK);
+    assert_int_equal(kineto->import(fixture("kineto_small.json"), capture, &error), RP_OK);
+    assert_int_equal(rp_capture_finish(capture, &error), RP_OK);
+    rp_capture_close(capture);
+    sqlite3 *db;
+    sqlite3_stmt *row;
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_prepare_v2(db,
+                                        "SELECT min(start_ns), time_ns, correlation FROM launches",
+                                        -1, &row, NULL),
+                     SQLITE_OK);
+    assert_int_equal(sqlite3_step(row), SQLITE_ROW);
+    assert_int_equal(sqlite3_column_int64(row, 0), INT64_C(1700000000001000125));
+    close_to(sqlite3_column_double(row, 1), 10500);
+    assert_int_equal(sqlite3_column_int64(row, 2), 1);
+    sqlite3_finalize(row);
+    sqlite3_close(db);
+    drop_file(path);
+}
+
 static void nothing_to_analyse(void **state) {
     (void)state;
     refuse_path(kineto, fixture("kineto_cpu_only.json"), "nothing to analyse");
@@ -200,6 +228,7 @@ int main(void) {
         cmocka_unit_test(devices_that_worked),
         cmocka_unit_test(copies_and_collectives),
         cmocka_unit_test(annotations_are_ranges),
+        cmocka_unit_test(times_to_the_nanosecond),
         cmocka_unit_test(nothing_to_analyse),
         cmocka_unit_test(bare_array_of_an_amd_trace),
         cmocka_unit_test(cut_anywhere),

@@ -70,10 +70,36 @@ static void trace(void **state) {
     rp_profile_free(&p);
 }
 
+static void text_form(void **state) {
+    (void)state;
+    rp_profile p;
+    assert_true(recognise_path(nvprof, fixture("nvprof_text.txt")) >= 70);
+    import_path(nvprof, fixture("nvprof_text.txt"), &p);
+    const rp_group *copy =
+        find_group(&p, "void copy<int, float>(float*, `id`, $(touch pwned), {/Symbol a}, @)");
+    assert_int_equal(copy->launches, 2);
+    assert_true(total(copy, RP_Q_DRAM_READ) == 400);
+    assert_true(total(copy, RP_Q_FLOPS_FP32_VECTOR) == 2 * 3.3255e10);
+    assert_true(fabs(rp_stat_mean(&copy->q[RP_Q_L2_HIT_RATE]) - 0.987) < 1e-12);
+    assert_true(total(find_group(&p, "other(int)"), RP_Q_FLOPS_FP32_VECTOR) == 0);
+    rp_profile_free(&p);
+    import_path(nvprof, fixture("nvprof_text_summary.txt"), &p);
+    assert_int_equal(p.group_count, 2);
+    assert_int_equal(p.launches_total, 101);
+    assert_true(fabs(find_group(&p, "void gemm<int, 3>(float*, float*)")->time.sum - 0.54236) <
+                1e-9);
+    assert_true(fabs(find_group(&p, "tail(float*)")->time.sum - 200.5e-6) < 1e-15);
+    rp_profile_free(&p);
+}
+
 static void refusals(void **state) {
     (void)state;
-    assert_true(recognise_path(nvprof, fixture("nvprof_text.txt")) >= 70);
-    refuse_path(nvprof, fixture("nvprof_text.txt"), "--csv");
+    static const char overflow[] =
+        "\"Device\",\"Kernel\",\"Invocations\",\"Metric Name\",\"Min\",\"Max\",\"Avg\"\n"
+        "\"d (0)\",\"k\",1,\"flop_count_sp\",\"<OVERFLOW>\",\"<OVERFLOW>\",\"<OVERFLOW>\"\n";
+    char *none = make_file(".csv", overflow, sizeof overflow - 1);
+    refuse_path(nvprof, none, "no metric of any kernel has a value");
+    drop_file(none);
     refuse_path(nvprof, fixture("nvprof_permission.txt"), "NVreg_RestrictProfilingToAdminUsers");
     static const char empty[] = "==7== NVPROF is profiling process 7, command: ./app\n"
                                 "==7== No kernels were profiled.\n";
@@ -94,7 +120,7 @@ static void a_billion_calls(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(metrics),  cmocka_unit_test(summary),         cmocka_unit_test(trace),
-        cmocka_unit_test(refusals), cmocka_unit_test(a_billion_calls),
+        cmocka_unit_test(refusals), cmocka_unit_test(a_billion_calls), cmocka_unit_test(text_form),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -105,7 +105,7 @@ static void compute_counters_and_their_ceilings(void **state) {
     assert_true(ceiling(&p.devices[0], "int8", "tensor", "") == 166413e9);
     assert_true(isnan(ceiling(&p.devices[0], "fp16", "tensor", "")));
     assert_true(has_note(&p, "info", "rocprof-compute"));
-    assert_true(has_note(&p, "warning", "matrix operations in FP32"));
+    assert_true(has_note(&p, "warning", "FP32 matrix operations"));
     rp_profile_free(&p);
 }
 
@@ -117,6 +117,32 @@ static void ceilings_alone(void **state) {
     refuse_path(rocprof, path, "pmc_perf.csv");
     drop_file(path);
     assert_int_equal(try_path(rocprof, fixture("rocprof_roofline.csv")), RP_OK);
+}
+
+/* Names without quotes: their commas are no columns. */
+static void unquoted_names(void **state) {
+    (void)state;
+    static const char text[] = "Index,KernelName,gpu-id,grd,wgr,SQ_WAVES,DurationNs\n"
+                               "0,void k<int, 3>(float*, int) [clone .kd],0,256,64,4,1500\n"
+                               "1,plain,0,256,64,4,500\n";
+    rp_profile p;
+    char *path = make_file(".csv", text, sizeof text - 1);
+    import_path(rocprof, path, &p);
+    const rp_group *k = find_group(&p, "void k<int, 3>(float*, int)");
+    assert_int_equal(k->grid[0], 4);
+    assert_true(fabs(k->time.sum - 1.5e-6) < 1e-18);
+    assert_true(has_group(&p, "plain"));
+    assert_true(has_note(&p, "info", "1 rows have more cells"));
+    rp_profile_free(&p);
+    drop_file(path);
+}
+
+static void nothing_measured(void **state) {
+    (void)state;
+    static const char text[] = "Dispatch_ID,Kernel_Name,GPU_ID,SQ_WAVES\n0,k,0,nan\n";
+    char *path = make_file(".csv", text, sizeof text - 1);
+    refuse_path(rocprof, path, "without any time and any counter");
+    drop_file(path);
 }
 
 static void no_dispatch(void **state) {
@@ -136,6 +162,8 @@ int main(void) {
         cmocka_unit_test(compute_counters_and_their_ceilings),
         cmocka_unit_test(ceilings_alone),
         cmocka_unit_test(no_dispatch),
+        cmocka_unit_test(unquoted_names),
+        cmocka_unit_test(nothing_measured),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
