@@ -120,6 +120,10 @@ emu_status emu_fatbin_add(emu_fatbin *fatbin, const void *data, size_t size, siz
         emu_status status = read_entry(fatbin, p + header + at, entries - at, &length, fault);
         if (status != EMU_OK) {
             fatbin->count = before;
+            if (before == 0) { /* then there may be nobody to free what has grown */
+                free(fatbin->images);
+                fatbin->images = NULL;
+            }
             return status;
         }
     }
