@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -217,6 +218,27 @@ static rp_code collect_device(ingest *in, const uint8_t *payload, size_t length)
     return RP_OK;
 }
 
+static rp_code note(ingest *in, const char *severity, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* "process 123 (train): ..." in the capture; a problem is kept for whoever has no capture to show.
+ */
+static rp_code note(ingest *in, const char *severity, const char *format, ...) {
+    char words[900], text[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(words, sizeof words, format, arguments);
+    va_end(arguments);
+    snprintf(text, sizeof text, "process %u (%.80s) %s", in->header.pid, in->program, words);
+    if (strcmp(severity, "info"))
+        memcpy(in->summary->problem, text, sizeof text);
+    return rp_capture_add_note(in->capture, severity, in->error, "%s", text);
+}
+
+static const char *activity_kind(uint32_t kind) {
+    return kind == 10 ? "kernels" : kind == 2 ? "memsets" : kind == 49 ? "memory" : "copies";
+}
+
 static rp_code note_status(ingest *in, const uint8_t *payload, size_t length) {
     spool_status s;
     if (length < sizeof s)
@@ -227,32 +249,29 @@ static rp_code note_status(ingest *in, const uint8_t *payload, size_t length) {
     const rp_cupti_result *r = rp_cupti_result_find((int)s.code);
     switch (s.stage) {
     case SPOOL_STAGE_CUPTI_CHOSEN:
-        return rp_capture_add_note(in->capture, "info", in->error,
-                                   "process %u (%s): CUPTI %u from %.*s", in->header.pid,
-                                   in->program, s.code, n, words);
+        return note(in, "info", "used CUPTI %u from %.*s", s.code, n, words);
     case SPOOL_STAGE_NO_CUPTI:
-        return rp_capture_add_note(
-            in->capture, "error", in->error,
-            "process %u (%s): no CUPTI was found, so nothing was traced (%.*s). "
-            "Set ROOFPROF_CUPTI to the libcupti.so of a CUDA toolkit (extras/"
-            "CUPTI/lib64), or install the nvidia-cuda-cupti package",
-            in->header.pid, in->program, n, words);
+        return note(in, "error",
+                    "found no CUPTI, so nothing was traced (%.*s). Set ROOFPROF_CUPTI to the "
+                    "libcupti.so of a CUDA toolkit (extras/CUPTI/lib64), or install the "
+                    "nvidia-cuda-cupti package",
+                    n, words);
     case SPOOL_STAGE_SUBSCRIBE:
+        return note(in, "warning", "was refused by CUPTI %.*s (%u %s): %s. %s", n, words, s.code,
+                    r->name, r->meaning, r->remedy);
     case SPOOL_STAGE_ENABLE:
+        return note(in, "warning", "cannot trace %s (%u %s): %s. %s", activity_kind(s.detail),
+                    s.code, r->name, r->meaning, r->remedy);
     case SPOOL_STAGE_COUNTERS:
-        return rp_capture_add_note(
-            in->capture, "warning", in->error, "process %u (%s): %s refused %.*s (%u %s): %s. %s",
-            in->header.pid, in->program, "CUPTI", n, words, s.code, r->name, r->meaning, r->remedy);
+        return note(in, "warning", "has no counters (%u %s; %.*s): %s. %s", s.code, r->name, n,
+                    words, r->meaning, r->remedy);
     case SPOOL_STAGE_CHAIN:
-        return rp_capture_add_note(in->capture, "warning", in->error,
-                                   "process %u (%s): your own injection library %.*s could not be "
-                                   "loaded",
-                                   in->header.pid, in->program, n, words);
+        return note(in, "warning",
+                    "has an injection library of yours, %.*s, that could not be loaded", n, words);
     case SPOOL_STAGE_FLUSH: /* the driver was down already; the flushes before it count */
         return RP_OK;
     default:
-        return rp_capture_add_note(in->capture, "warning", in->error, "process %u (%s): %.*s",
-                                   in->header.pid, in->program, n, words);
+        return note(in, "warning", "reports: %.*s", n, words);
     }
 }
 
@@ -532,23 +551,17 @@ static rp_code say_what_is_missing(ingest *in) {
     uint64_t lost = in->lost.dropped + in->lost.discarded;
     rp_code code = RP_OK;
     if (!in->ended)
-        code =
-            rp_capture_add_note(in->capture, "warning", in->error,
-                                "process %u (%s) ended without running its exit handlers (killed, "
-                                "aborted or _exit): up to its last second, and buffers with an "
-                                "unfinished record, are missing",
-                                in->header.pid, in->program);
+        code = note(in, "warning",
+                    "ended without running its exit handlers (killed, aborted or _exit): up to its "
+                    "last second, and buffers with an unfinished record, are missing");
     if (!code && in->good < in->size)
-        code = rp_capture_add_note(in->capture, "warning", in->error,
-                                   "%s: the last %zu bytes are torn and were left out", in->path,
-                                   in->size - in->good);
+        code = note(in, "warning", "left a spool whose last %zu bytes are torn: they were left out",
+                    in->size - in->good);
     if (!code && lost)
-        code = rp_capture_add_note(in->capture, "warning", in->error,
-                                   "process %u (%s): %" PRIu64 " records were lost (%" PRIu64
-                                   " dropped by CUPTI, %" PRIu64 " for want of memory): totals are "
-                                   "too low by these",
-                                   in->header.pid, in->program, lost, in->lost.dropped,
-                                   in->lost.discarded);
+        code = note(in, "warning",
+                    "lost %" PRIu64 " records (%" PRIu64 " dropped by CUPTI, %" PRIu64
+                    " for want of memory): totals are too low by these",
+                    lost, in->lost.dropped, in->lost.discarded);
     in->summary->dropped += lost;
     rp_capture_count_invalid(in->capture, in->invalid);
     return code;

@@ -575,6 +575,21 @@ static rp_code scan_launches(loader *l) {
     return code;
 }
 
+/* Where only counters told the time, the summaries know how. */
+static rp_code complete_provenances(loader *l) {
+    for (size_t i = 0; i < l->kept.count; i++) {
+        rp_summary *kept = &l->kept.items[i];
+        if (kept->time_provenance != RP_ABSENT || !kept->time.n)
+            continue;
+        const rp_summary *all =
+            rp_summaries_at(&l->stored, kept->config, kept->device, -1, kept->cache);
+        if (!all)
+            return rp_db_no_memory(l->error);
+        kept->time_provenance = all->time_provenance;
+    }
+    return RP_OK;
+}
+
 /* The sums of the devices are now those of the launches that were kept. */
 static void replace_device_sums(loader *l) {
     for (size_t i = 0; i < l->profile->device_count; i++) {
@@ -601,6 +616,8 @@ static rp_code load_filtered(loader *l) {
     code = for_each(l, "SELECT launch FROM first_launches", take_first_launch);
     if (code == RP_OK)
         code = scan_launches(l);
+    if (code == RP_OK)
+        code = complete_provenances(l);
     if (code == RP_OK)
         replace_device_sums(l);
     return code;

@@ -27,10 +27,10 @@ static rp_code write_fail(rp_capture *capture, int result, rp_error *error) {
                        "cannot write \"%s\": the disk is full; make room or choose another place "
                        "for the output",
                        name);
-    if (result == SQLITE_IOERR && cause)
+    if (result == SQLITE_IOERR)
         return rp_fail(error, RP_INTERNAL,
                        "cannot write \"%s\": %s; make room or choose another place for the output",
-                       name, strerror(cause));
+                       name, cause ? strerror(cause) : "the disk is full, or a limit was reached");
     return rp_fail(error, RP_INTERNAL, "cannot write \"%s\": %s", name,
                    sqlite3_errmsg(capture->db));
 }
