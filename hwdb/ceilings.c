@@ -118,23 +118,28 @@ double rp_throughput(const rp_hwdb *db, const rp_device *device, const char *lim
                  src = rp_hw_table_column(t, "source");
     /* From the particular to the general; a row without a value ends the search: not known. */
     const char *keys[] = {device->name, device->chip, device->compute_capability, device->arch};
+    enum { KEYS = sizeof keys / sizeof *keys };
+    char *const *best = NULL;
+    size_t best_rank = 2 * KEYS;
 
-    for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
-        for (int own = 1; own >= 0; own--) {
-            const char *v = own ? device->variant : "";
-            if (!keys[k] || !*keys[k] || (own && (!v || !*v)))
-                continue;
-            for (size_t r = 0; r < t->row_count; r++) {
-                char *const *f = t->rows[r].field;
-                if (strcmp(f[name], limit) || strcmp(f[key], keys[k]) || strcmp(f[variant], v) ||
-                    strcmp(f[ins], instruction) || strcmp(f[acc], accumulate))
-                    continue;
-                if (source)
-                    *source = f[src];
-                return *f[value] ? strtod(f[value], NULL) : NAN;
+    for (size_t r = 0; r < t->row_count; r++) {
+        char *const *f = t->rows[r].field;
+        if (strcmp(f[name], limit) || strcmp(f[ins], instruction) || strcmp(f[acc], accumulate))
+            continue;
+        bool own = device->variant && *device->variant && !strcmp(f[variant], device->variant);
+        if (!own && *f[variant])
+            continue;
+        for (size_t k = 0; k < KEYS && 2 * k + !own < best_rank; k++)
+            if (keys[k] && *keys[k] && !strcmp(f[key], keys[k])) {
+                best = f;
+                best_rank = 2 * k + !own;
             }
-        }
-    return NAN;
+    }
+    if (!best)
+        return NAN;
+    if (source)
+        *source = best[src];
+    return *best[value] ? strtod(best[value], NULL) : NAN;
 }
 
 double rp_hwdb_ops_per_clock(const rp_hwdb *db, const rp_device *device, rp_hw_precision precision,
