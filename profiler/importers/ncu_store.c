@@ -25,6 +25,10 @@ enum {
 
 static const size_t NONE = SIZE_MAX;
 
+/* Less than this per cycle is nothing beside any device's peak (hundreds and more per cycle): a
+ * zero that is printed with six decimals counts as zero, one with two decimals does not. */
+static const double NEGLIGIBLE_PER_CYCLE = 1e-6;
+
 typedef struct metric {
     char *name;
     ncu_role role;
@@ -582,7 +586,7 @@ static void recover_count(ncu_store *store, size_t slot) {
         count = nearest;
         provenance = RP_IMPORTED;
         store->recovered++;
-    } else if (bound <= 0.01 * fabs(count)) {
+    } else if (bound <= 0.01 * fabs(count) || given.bound <= NEGLIGIBLE_PER_CYCLE) {
         store->estimated++;
     } else {
         store->open.values[slot].dropped = true;
