@@ -47,7 +47,7 @@ typedef struct import {
     size_t process_count;
     int64_t launches;
     uint64_t kernels, no_time, zero, negative, absurd, unnamed, adapters;
-    uint64_t memory_events, pageable;
+    uint64_t memory_events, pageable, graphs;
 } import;
 
 /* ---- SQLite -----------------------------------------------------------------------------------
@@ -633,6 +633,13 @@ static rp_code take_memory(import *in, sqlite3_stmt *s) {
     return code ? code : rp_capture_add_memory(in->capture, &memory, in->error);
 }
 
+/* Graphs traced as a whole: one row a launch of a graph, its kernels are nowhere in the report. */
+static rp_code count_graph(import *in, sqlite3_stmt *s) {
+    (void)s;
+    in->graphs++;
+    return RP_OK;
+}
+
 /* ---- The file ---------------------------------------------------------------------------------
  */
 
@@ -646,6 +653,11 @@ static rp_code nothing_to_analyse(import *in) {
                        "%s: all %" PRIu64 " kernels have impossible times (%" PRIu64
                        " of 0 duration): record the report again with a newer driver",
                        in->path, in->kernels, in->zero);
+    if (in->graphs)
+        return rp_fail(in->error, RP_INPUT,
+                       "%s: nothing to analyse: %" PRIu64 " CUDA graphs were traced as a whole and "
+                       "no kernel; profile again with --cuda-graph-trace=node",
+                       in->path, in->graphs);
     return rp_fail(in->error, RP_INPUT,
                    "%s: nothing to analyse: the report holds no CUDA kernel (a CPU-only run, a "
                    "program whose children were not traced, or `nsys profile` without "
@@ -662,6 +674,13 @@ static rp_code add_notes(import *in) {
             " of 0 duration, %" PRIu64 " ending before they start, %" PRIu64
             " longer than a day, %" PRIu64 " without a time",
             in->path, invalid(in), in->kernels, in->zero, in->negative, in->absurd, in->no_time);
+    if (!code && in->graphs)
+        code =
+            rp_capture_add_note(in->capture, "warning", in->error,
+                                "%s: %" PRIu64 " launches of CUDA graphs were traced as a whole: "
+                                "their kernels are not in the report, totals are lower bounds "
+                                "(--cuda-graph-trace=node records them)",
+                                in->path, in->graphs);
     if (!code && in->unnamed)
         code =
             rp_capture_add_note(in->capture, "warning", in->error,
@@ -701,6 +720,9 @@ static rp_code read_all(import *in) {
         code = read_ranges(in, strings);
     if (!code)
         code = read_kernels(in, strings);
+    if (!code)
+        code = read_table(in, "CUPTI_ACTIVITY_KIND_GRAPH_TRACE", (const char *const[]){"start"}, 1,
+                          count_graph);
     if (!code && in->kernels == invalid(in))
         return nothing_to_analyse(in);
     if (!code)

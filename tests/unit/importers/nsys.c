@@ -53,6 +53,7 @@ static void newer_schema(void **state) {
     assert_true(p.devices[0].ceilings[0].rate == 760.08e9);
     assert_true(p.devices[0].peak_allocated_bytes == 1500);
     assert_true(has_note(&p, "info", "1 adapters"));
+    assert_true(has_note(&p, "warning", "2 launches of CUDA graphs"));
     assert_true(has_note(&p, "info", "1 of 4 memory events"));
     double bytes = 0;
     bool unknown = false;
@@ -97,6 +98,9 @@ static void no_kernels(void **state) {
     char *path = make_database("nsys_cpu_only.sql");
     assert_true(recognise_path(nsys, path) >= 90);
     refuse_path(nsys, path, "no CUDA kernel");
+    drop_file(path);
+    path = make_database("nsys_graphs_only.sql");
+    refuse_path(nsys, path, "--cuda-graph-trace=node");
     drop_file(path);
 }
 
