@@ -57,6 +57,7 @@ static void set_times(const rp_group *group, rp_report_kernel *kernel) {
     kernel->time_min_s = per_launch->n ? per_launch->min : NAN;
     kernel->time_max_s = per_launch->n ? per_launch->max : NAN;
     kernel->time_deviation_s = rp_stat_deviation(per_launch);
+    kernel->time_samples = per_launch->n;
     kernel->modelled = kernel->time_provenance == RP_MODELLED;
 }
 
