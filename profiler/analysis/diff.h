@@ -72,5 +72,7 @@ rp_code rp_gate_parse(const char *text, rp_gate *gate, rp_error *error);
  * change of time fails only if its interval does not hold 0. Not for RP_GATE_TOTAL. */
 bool rp_gate_fails(const rp_gate *gate, const rp_diff_kernel *kernel, double min_share);
 bool rp_gate_fails_total(const rp_gate *gate, const rp_diff *diff);
+/* Is what GATE asks known at all, for any kernel? A gate that compared nothing must not pass. */
+bool rp_gate_can_judge(const rp_gate *gate, const rp_diff *diff);
 
 #endif

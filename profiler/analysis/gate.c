@@ -80,6 +80,37 @@ static bool noise(double low, double high) {
     return low <= 0 && high >= 0;
 }
 
+/* The change that a gate looks at; NaN for those without a threshold. */
+static double value_of(const rp_gate *gate, const rp_diff_kernel *kernel) {
+    switch (gate->metric) {
+    case RP_GATE_TIME:
+        return kernel->time;
+    case RP_GATE_MEAN:
+        return kernel->mean;
+    case RP_GATE_FLOPS:
+        return kernel->flops;
+    case RP_GATE_BYTES:
+        return kernel->bytes;
+    case RP_GATE_LAUNCHES:
+        return kernel->launches;
+    default:
+        return NAN;
+    }
+}
+
+bool rp_gate_can_judge(const rp_gate *gate, const rp_diff *diff) {
+    if (gate->metric == RP_GATE_TOTAL)
+        return !isnan(diff->total);
+    if (gate->metric == RP_GATE_NEW || gate->metric == RP_GATE_GONE)
+        return true;
+    if (gate->metric == RP_GATE_BOUND)
+        return diff->matched > 0;
+    for (size_t i = 0; i < diff->kernel_count; i++)
+        if (!isnan(value_of(gate, &diff->kernels[i])))
+            return true;
+    return false;
+}
+
 bool rp_gate_fails(const rp_gate *gate, const rp_diff_kernel *kernel, double min_share) {
     if (kernel->share < min_share)
         return false;
@@ -89,11 +120,9 @@ bool rp_gate_fails(const rp_gate *gate, const rp_diff_kernel *kernel, double min
     case RP_GATE_MEAN:
         return beyond(gate, kernel->mean) && !noise(kernel->mean_low, kernel->mean_high);
     case RP_GATE_FLOPS:
-        return beyond(gate, kernel->flops);
     case RP_GATE_BYTES:
-        return beyond(gate, kernel->bytes);
     case RP_GATE_LAUNCHES:
-        return beyond(gate, kernel->launches);
+        return beyond(gate, value_of(gate, kernel));
     case RP_GATE_NEW:
         return !kernel->base;
     case RP_GATE_GONE:

@@ -22,13 +22,14 @@ static const rp_column columns[] = {
     {"time_change", "time", RP_RIGHT, 0, 0},
     {"interval", "95 % interval", RP_RIGHT, 0, 2},
     {"mean_change", "per launch", RP_RIGHT, 0, 5},
-    {"base_launches", "launches", RP_RIGHT, 0, 6},
-    {"new_launches", "now", RP_RIGHT, 0, 6},
+    {"launches", "launches", RP_RIGHT, 0, 6},
     {"flops_change", "FLOPs", RP_RIGHT, 0, 3},
     {"bytes_change", "bytes", RP_RIGHT, 0, 4},
     {"bound", "bound", RP_LEFT, 0, 1},
     {"name", "name", RP_LEFT, RP_DATA_ONLY, 0},
     {"new_name", "new_name", RP_LEFT, RP_DATA_ONLY, 0},
+    {"base_launches", "base_launches", RP_RIGHT, RP_DATA_ONLY, 0},
+    {"new_launches", "new_launches", RP_RIGHT, RP_DATA_ONLY, 0},
     {"time_delta_s", "time_delta_s", RP_RIGHT, RP_DATA_ONLY, 0},
     {"time_change_low", "time_change_low", RP_RIGHT, RP_DATA_ONLY, 0},
     {"time_change_high", "time_change_high", RP_RIGHT, RP_DATA_ONLY, 0},
@@ -66,6 +67,17 @@ static void put_launches(rp_table *table, const rp_report_kernel *kernel) {
     double launches = kernel ? (double)kernel->launches : NAN;
     snprintf(buffer, sizeof buffer, "%.0f", launches);
     rp_table_number(table, launches, buffer);
+}
+
+static void put_both_launches(rp_table *table, const rp_diff_kernel *kernel) {
+    const rp_report_kernel *any = kernel->now ? kernel->now : kernel->base;
+    char both[64];
+    if (kernel->base && kernel->now && kernel->base->launches != kernel->now->launches)
+        snprintf(both, sizeof both, "%llu -> %llu", (unsigned long long)kernel->base->launches,
+                 (unsigned long long)kernel->now->launches);
+    else
+        snprintf(both, sizeof both, "%llu", (unsigned long long)any->launches);
+    rp_table_text(table, both);
 }
 
 static void put_interval(rp_table *table, const rp_diff_kernel *kernel) {
@@ -106,13 +118,14 @@ static void fill(rp_table *table, const rp_diff_kernel *kernel) {
     rp_table_colour(table, time_colour(kernel));
     put_interval(table, kernel);
     put_change(table, kernel->mean);
-    put_launches(table, kernel->base);
-    put_launches(table, kernel->now);
+    put_both_launches(table, kernel);
     put_change(table, kernel->flops);
     put_change(table, kernel->bytes);
     put_bound(table, kernel);
     rp_table_text(table, kernel->base ? kernel->base->name : kernel->now->name);
     rp_table_text(table, kernel->renamed ? kernel->now->name : NULL);
+    put_launches(table, kernel->base);
+    put_launches(table, kernel->now);
     rp_table_number(table, kernel->time_delta_s,
                     rp_format_time(buffer, sizeof buffer, kernel->time_delta_s));
     put_change(table, kernel->time_low);
@@ -226,17 +239,22 @@ static void failure_text(const rp_gate *gate, const rp_diff_kernel *kernel, char
         snprintf(text, size, "%s", gate->metric == RP_GATE_NEW ? "is new" : "is gone");
 }
 
-static bool say_gate(const lines *l, const rp_diff *diff, const rp_gate *gate, double min_share) {
+static void say_gate(const lines *l, const rp_diff *diff, const rp_gate *gate, double min_share) {
     const rp_diff_kernel *worst;
     char text[160], change[40];
     size_t n = failures(diff, gate, min_share, &worst);
+    if (!rp_gate_can_judge(gate, diff)) {
+        say(l, "FAILED %s: cannot be judged, %s", gate->text,
+            diff->matched ? "it is not known of any kernel" : "no kernel is in both runs");
+        return;
+    }
     if (rp_gate_fails_total(gate, diff)) {
         say(l, "FAILED %s: GPU time %s", gate->text, change_text(diff->total, change));
-        return true;
+        return;
     }
     if (n == 0) {
         say(l, "passed %s", gate->text);
-        return false;
+        return;
     }
     failure_text(gate, worst, text, sizeof text);
     say(l, "FAILED %s: %s, %s", gate->text, (worst->now ? worst->now : worst->base)->short_name,
@@ -251,12 +269,12 @@ static bool say_gate(const lines *l, const rp_diff *diff, const rp_gate *gate, d
     }
     if (n > 10)
         say(l, "       and %zu more kernels", n - 10);
-    return true;
 }
 
 static bool gate_failed(const rp_diff *diff, const rp_gate *gate, double min_share) {
     const rp_diff_kernel *worst;
-    return rp_gate_fails_total(gate, diff) || failures(diff, gate, min_share, &worst) > 0;
+    return !rp_gate_can_judge(gate, diff) || rp_gate_fails_total(gate, diff) ||
+           failures(diff, gate, min_share, &worst) > 0;
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
@@ -315,6 +333,7 @@ static void json_gates(rp_json *json, const rp_diff *diff, const rp_diff_print_o
         rp_json_object(json, NULL);
         rp_json_string(json, "gate", gate->text);
         rp_json_bool(json, "failed", gate_failed(diff, gate, options->min_share));
+        rp_json_bool(json, "judged", rp_gate_can_judge(gate, diff));
         rp_json_array(json, "kernels");
         for (size_t i = 0; i < diff->kernel_count; i++)
             if (rp_gate_fails(gate, &diff->kernels[i], options->min_share))
