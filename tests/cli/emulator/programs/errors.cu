@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Errors as the real runtime has them: a bad launch is forgotten once read, a fault of a kernel stays
 // until the device is reset; and what is not there says so.
-// STDERR: store
+// STDERR: is outside of every allocation
 // STDERR: cudaMallocArray is not supported
 // COUNTS: "status":"illegal_address"
 // COUNTS: "status":"assert"
