@@ -177,11 +177,11 @@ static void say_nothing_was_launched(const rp_ingest_summary *s) {
             "clears its environment. Without a GPU: roofprof --emulate H100 PROGRAM\n",
             stderr);
     else
-        fprintf(stderr,
-                "roofprof: %zu process%s started CUDA but no kernel was launched, or none could be "
-                "traced (the notes above or roofprof doctor say why). Without a GPU: roofprof "
-                "--emulate H100 PROGRAM\n",
-                s->processes, s->processes == 1 ? "" : "es");
+        fprintf(
+            stderr,
+            "roofprof: %zu process%s started CUDA, but no kernel was traced%s%s. Without a GPU: "
+            "roofprof --emulate H100 PROGRAM\n",
+            s->processes, s->processes == 1 ? "" : "es", *s->problem ? ": " : "", s->problem);
 }
 
 static rp_code ingest(const char *folder, rp_capture *capture, rp_ingest_summary *summary,

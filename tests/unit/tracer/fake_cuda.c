@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A libcuda.so.1 that does one thing as the real driver does: cuInit loads CUDA_INJECTION64_PATH
+ * and calls InitializeInjection once. It describes one device.
+ */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+EXPORT int cuInit(unsigned flags);
+EXPORT int cuDriverGetVersion(int *version);
+EXPORT int cuDeviceGetCount(int *count);
+EXPORT int cuDeviceGet(int *device, int ordinal);
+EXPORT int cuDeviceGetName(char *name, int length, int device);
+EXPORT int cuDeviceTotalMem_v2(size_t *bytes, int device);
+EXPORT int cuDeviceGetAttribute(int *value, int attribute, int device);
+EXPORT int cuDeviceGetUuid(void *uuid, int device);
+
+static void inject(void) {
+    const char *path = getenv("CUDA_INJECTION64_PATH");
+    void *library = path ? dlopen(path, RTLD_NOW) : NULL;
+    int (*initialise)(void) = library ? (int (*)(void))dlsym(library, "InitializeInjection") : NULL;
+    if (initialise)
+        initialise();
+}
+
+int cuInit(unsigned flags) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    (void)flags;
+    pthread_once(&once, inject);
+    return 0;
+}
+
+int cuDriverGetVersion(int *version) {
+    *version = 12080;
+    return 0;
+}
+
+int cuDeviceGetCount(int *count) {
+    *count = 1;
+    return 0;
+}
+
+int cuDeviceGet(int *device, int ordinal) {
+    *device = ordinal;
+    return 0;
+}
+
+int cuDeviceGetName(char *name, int length, int device) {
+    (void)device;
+    strncpy(name, "NVIDIA H100 80GB HBM3", (size_t)length);
+    return 0;
+}
+
+int cuDeviceTotalMem_v2(size_t *bytes, int device) {
+    (void)device;
+    *bytes = (size_t)85031714816;
+    return 0;
+}
+
+int cuDeviceGetAttribute(int *value, int attribute, int device) {
+    static const struct {
+        int attribute, value;
+    } known[] = {{13, 1980000},  {16, 132}, {36, 2619000}, {37, 5120},
+                 {38, 52428800}, {75, 9},   {76, 0}};
+    (void)device;
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (known[i].attribute == attribute) {
+            *value = known[i].value;
+            return 0;
+        }
+    return 1;
+}
+
+int cuDeviceGetUuid(void *uuid, int device) {
+    memset(uuid, 0xA0 + device, 16);
+    return 0;
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The target of the tracer's tests: a program that initialises CUDA (fake_cuda.c), drives the
+ * record generator (fake_cupti.c) as its first argument says, prints what it always prints and
+ * exits with a code of its own. What it prints and returns must be the same with the tracer as
+ * without.
+ */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static void (*kernel)(const char *name, uint32_t grid, uint64_t start, uint64_t end);
+static void (*node)(const char *name, uint64_t node, uint64_t start, uint64_t end);
+static void (*copy)(uint64_t bytes, uint64_t start, uint64_t end);
+static void (*memory)(uint32_t operation, uint64_t address, uint64_t bytes, uint64_t time);
+static void (*drop)(size_t n);
+static void (*deliver)(void);
+
+/* The generator is there only if the tracer loaded it; without it the target just does not call. */
+static void find_generator(void) {
+    const char *path = getenv("ROOFPROF_CUPTI");
+    void *library = path ? dlopen(path, RTLD_NOW | RTLD_NOLOAD) : NULL;
+    if (!library)
+        return;
+    kernel = (void (*)(const char *, uint32_t, uint64_t, uint64_t))dlsym(library, "fake_kernel");
+    node = (void (*)(const char *, uint64_t, uint64_t, uint64_t))dlsym(library, "fake_node");
+    copy = (void (*)(uint64_t, uint64_t, uint64_t))dlsym(library, "fake_copy");
+    memory = (void (*)(uint32_t, uint64_t, uint64_t, uint64_t))dlsym(library, "fake_memory");
+    drop = (void (*)(size_t))dlsym(library, "fake_drop");
+    deliver = (void (*)(void))dlsym(library, "fake_deliver");
+}
+
+static void initialise_cuda(void) {
+    void *cuda = dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL);
+    int (*init)(unsigned) = cuda ? (int (*)(unsigned))dlsym(cuda, "cuInit") : NULL;
+    if (!init) {
+        fprintf(stderr, "target: no libcuda.so.1: %s\n", dlerror());
+        exit(99);
+    }
+    init(0);
+    find_generator();
+}
+
+static uint64_t now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static void launch(const char *name, uint32_t grid, uint64_t duration) {
+    uint64_t start = now();
+    if (kernel)
+        kernel(name, grid, start, start + duration);
+}
+
+static void *launcher(void *count) {
+    for (long i = 0; i < (long)(intptr_t)count; i++)
+        launch("threaded", (uint32_t)(i % 4 + 1), 1000);
+    return NULL;
+}
+
+static void basic(long n) {
+    for (long i = 0; i < n; i++) {
+        launch("saxpy", 16, 20000);
+        launch("gemm", (uint32_t)(i % 3 + 1), 100000);
+    }
+    if (copy)
+        copy(1 << 20, now(), now() + 50000);
+    if (memory)
+        memory(1, 0x1000, 1 << 20, now());
+    if (node)
+        node("graphed", 77, now(), now() + 3000);
+}
+
+static void broken_records(void) {
+    if (!kernel)
+        return;
+    kernel("zero", 1, 0, 0);
+    kernel("backwards", 1, 5000, 4000);
+    kernel("absurd", 1, 1, UINT64_MAX / 2);
+    drop(5);
+}
+
+static void long_name(void) {
+    char *name = malloc(100001);
+    memset(name, 'n', 100000);
+    name[100000] = 0;
+    launch(name, 1, 1000);
+    if (deliver)
+        deliver();
+    strcpy(name, "another kernel at the same address");
+    launch(name, 1, 1000);
+    if (deliver)
+        deliver();
+    free(name);
+}
+
+static void threads(long n) {
+    pthread_t thread[64];
+    for (int i = 0; i < 64; i++)
+        pthread_create(&thread[i], NULL, launcher, (void *)(intptr_t)n);
+    for (int i = 0; i < 64; i++)
+        pthread_join(thread[i], NULL);
+}
+
+static void fork_without_exec(void) {
+    pid_t child = fork();
+    if (child == 0) {
+        launch("in the child", 1, 1000);
+        exit(5);
+    }
+    int status;
+    waitpid(child, &status, 0);
+    launch("in the parent", 1, 1000);
+}
+
+int main(int argc, char **argv) {
+    const char *what = argc > 1 ? argv[1] : "basic";
+    long n = argc > 2 ? atol(argv[2]) : 10;
+    initialise_cuda();
+    puts("target: out");
+    fputs("target: err\n", stderr);
+    fflush(stdout);
+    if (!strcmp(what, "basic"))
+        basic(n);
+    else if (!strcmp(what, "broken"))
+        broken_records();
+    else if (!strcmp(what, "name"))
+        long_name();
+    else if (!strcmp(what, "threads"))
+        threads(n);
+    else if (!strcmp(what, "fork"))
+        fork_without_exec();
+    else if (!strcmp(what, "nothing"))
+        return 42;
+    else if (!strcmp(what, "exec"))
+        execl("/bin/sh", "sh", "-c", "exit 9", (char *)NULL);
+    else if (!strcmp(what, "_exit"))
+        basic(n), sleep(3), _exit(7);
+    else if (!strcmp(what, "abort"))
+        basic(n), abort();
+    else if (!strcmp(what, "forever"))
+        for (;;)
+            launch("saxpy", 16, 1000), usleep(200);
+    else if (!strcmp(what, "stdin"))
+        for (int c; (c = getchar()) != EOF;)
+            putchar(c);
+    return 42;
+}
