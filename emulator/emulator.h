@@ -104,6 +104,8 @@ emu_status emu_memory_unregister_host(emu_device *device, void *address);
 bool emu_memory_find(const emu_device *device, uint64_t address, uint64_t *base, uint64_t *size,
                      emu_memory_kind *kind);
 uint64_t emu_memory_used(const emu_device *device); /* bytes that count against the capacity */
+/* Bytes that malloc() in kernels may hand out in all; 8 MiB until it is set (cudaLimitMallocHeapSize). */
+void emu_device_set_heap_limit(emu_device *device, uint64_t bytes);
 
 /* ---- Modules --------------------------------------------------------------------------------- */
 typedef struct emu_module emu_module;
