@@ -151,7 +151,7 @@ static void latency_ladder(void **state) {
     fixture_set(g, RP_Q_WARPS_ELIGIBLE, 2);
     idle("bare", 1e-3);
     fixture_analyse(&f);
-    assert_latency("wave", "grid under one wave (0.40)");
+    assert_latency("wave", "grid under one wave (0.4)");
     assert_latency("lanes", "idle lanes: 8.0 of 32");
     assert_latency("short", "short kernel (4.0 us)");
     assert_latency("imbalance", "imbalance: 40 %");
@@ -169,7 +169,7 @@ static void small_grid_needs_no_counters(void **state) {
     fixture_set(g, RP_Q_DRAM_BYTES, 1e6);
     fixture_shape(g, 60, 256);
     fixture_analyse(&f);
-    assert_latency("k", "grid under one wave (0.07)");
+    assert_latency("k", "grid under one wave (0.069)");
 }
 
 static void unknown_without_evidence(void **state) {

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Two runs compared: matching, changes, intervals, renames and gates.
+ */
+#include "fixture.h"
+
+#include "analysis/diff.h"
+#include <math.h>
+#include <string.h>
+
+static fixture base, now;
+static rp_diff diff;
+
+static int setup(void **state) {
+    (void)state;
+    fixture_start(&base, "NVIDIA A100-SXM4-40GB");
+    fixture_start(&now, "NVIDIA A100-SXM4-40GB");
+    memset(&diff, 0, sizeof diff);
+    return 0;
+}
+
+static int teardown(void **state) {
+    (void)state;
+    rp_diff_free(&diff);
+    fixture_end(&base);
+    fixture_end(&now);
+    return 0;
+}
+
+static void compare(bool follow) {
+    rp_error error = {0};
+    fixture_analyse(&base);
+    fixture_analyse(&now);
+    rp_diff_free(&diff);
+    assert_int_equal(rp_diff_make(&base.report, &now.report, follow, &diff, &error), RP_OK);
+}
+
+static const rp_diff_kernel *find(const char *name) {
+    for (size_t i = 0; i < diff.kernel_count; i++) {
+        const rp_diff_kernel *k = &diff.kernels[i];
+        if (strcmp((k->base ? k->base : k->now)->name, name) == 0)
+            return k;
+    }
+    fail_msg("no kernel %s in the diff", name);
+    return NULL;
+}
+
+static bool fails(const char *text, double min_share) {
+    rp_gate gate;
+    rp_error error = {0};
+    if (rp_gate_parse(text, &gate, &error) != RP_OK)
+        fail_msg("%s", error.message);
+    if (rp_gate_fails_total(&gate, &diff))
+        return true;
+    for (size_t i = 0; i < diff.kernel_count; i++)
+        if (rp_gate_fails(&gate, &diff.kernels[i], min_share))
+            return true;
+    return false;
+}
+
+/* N launches around MEAN, half of them SPREAD above it and half below. */
+static void with_spread(fixture *f, const char *name, uint64_t n, double mean, double spread) {
+    rp_group *g = fixture_kernel(f, name, n, mean);
+    g->time = (rp_stat){0};
+    for (uint64_t i = 0; i < n; i++)
+        rp_stat_add(&g->time, mean + (i % 2 ? spread : -spread));
+}
+
+static void changes(void **state) {
+    (void)state;
+    fixture_set(fixture_kernel(&base, "k", 1, 1e-3), RP_Q_DRAM_BYTES, 1e9);
+    fixture_set(fixture_kernel(&now, "k", 1, 2e-3), RP_Q_DRAM_BYTES, 3e9);
+    compare(false);
+    const rp_diff_kernel *k = find("k");
+    assert_near(k->time, 1, 1e-12);
+    assert_near(k->bytes, 2, 1e-12);
+    assert_unknown(k->flops); /* was not counted: no zero */
+    assert_unknown(k->time_low);
+    assert_near(k->time_delta_s, 1e-3, 1e-15);
+    assert_near(diff.total, 1, 1e-12);
+    assert_int_equal(diff.matched, 1);
+    assert_true(fails("time>5%", 0));
+    assert_true(fails("total > 0.9", 0));
+    assert_true(fails("bytes>150%", 0));
+    assert_false(fails("bytes>250%", 0));
+    assert_false(fails("time<-5%", 0));
+    assert_false(fails("flops>0%", 0));
+}
+
+/* 6 % more in the mean, under a spread of 20 %: three launches cannot tell, thousands can. */
+static void noise_fails_no_gate(void **state) {
+    (void)state;
+    with_spread(&base, "few", 4, 1e-3, 0.2e-3);
+    with_spread(&now, "few", 4, 1.06e-3, 0.2e-3);
+    compare(false);
+    const rp_diff_kernel *k = find("few");
+    assert_near(k->time, 0.06, 1e-9);
+    assert_true(k->time_low < 0 && k->time_high > 0.06);
+    assert_false(fails("time>5%", 0));
+    assert_false(fails("mean>5%", 0));
+    assert_false(fails("total>5%", 0));
+    with_spread(&base, "many", 5000, 1e-3, 0.2e-3);
+    with_spread(&now, "many", 5000, 1.06e-3, 0.2e-3);
+    compare(false);
+    k = find("many");
+    assert_true(k->time_low > 0.05 && k->time_high < 0.07);
+    assert_true(fails("time>5%", 0));
+    assert_true(fails("mean>5%", 0));
+    assert_false(fails("time>7%", 0));
+}
+
+/* The interval of two means with 10 launches each and a deviation of 1.0541 each: t(18) = 2.101. */
+static void welch_interval(void **state) {
+    (void)state;
+    with_spread(&base, "k", 10, 10, 1);
+    with_spread(&now, "k", 10, 12, 1);
+    compare(false);
+    const rp_diff_kernel *k = find("k");
+    double half = 2.101 * sqrt(2 * (10.0 / 9) / 10) / 10;
+    assert_near(k->mean_low, 0.2 - half, 1e-3);
+    assert_near(k->mean_high, 0.2 + half, 1e-3);
+    assert_near(k->time_low, k->mean_low, 1e-9);
+}
+
+static void equal_launches_are_exact(void **state) {
+    (void)state;
+    fixture_kernel(&base, "k", 5, 1e-3);
+    fixture_kernel(&now, "k", 5, 1.01e-3);
+    compare(false);
+    assert_true(fails("time>0.5%", 0));
+}
+
+static void came_and_went(void **state) {
+    (void)state;
+    fixture_kernel(&base, "axpy", 1, 1e-3);
+    fixture_kernel(&base, "both", 1, 1e-3);
+    fixture_kernel(&now, "both", 1, 1e-3);
+    fixture_kernel(&now, "zzzz", 1, 4e-3);
+    compare(false);
+    assert_int_equal(diff.matched, 1);
+    assert_int_equal(diff.appeared, 1);
+    assert_int_equal(diff.vanished, 1);
+    assert_null(find("axpy")->now);
+    assert_null(find("zzzz")->base);
+    assert_unknown(find("zzzz")->time);
+    assert_int_equal(diff.suggestion_count, 0);
+    assert_true(fails("new", 0));
+    assert_true(fails("gone", 0));
+    assert_false(fails("time>5%", 0)); /* what is new has no change */
+    assert_true(fails("total>5%", 0)); /* but the program is slower */
+    assert_ptr_equal(diff.kernels[0].now, find("zzzz")->now);
+}
+
+static void renames(void **state) {
+    (void)state;
+    fixture_kernel(&base, "gemm_tiled_128x64_v1", 3, 1e-3);
+    fixture_kernel(&now, "gemm_tiled_128x64_v2", 3, 2e-3);
+    fixture_kernel(&now, "softmax", 3, 1e-3);
+    compare(false);
+    assert_int_equal(diff.suggestion_count, 1);
+    assert_string_equal(diff.suggestions[0].now->name, "gemm_tiled_128x64_v2");
+    assert_int_equal(diff.matched, 0);
+    compare(true);
+    assert_int_equal(diff.matched, 1);
+    assert_true(find("gemm_tiled_128x64_v1")->renamed);
+    assert_near(find("gemm_tiled_128x64_v1")->time, 1, 1e-9);
+}
+
+static void small_kernels_fail_no_gate(void **state) {
+    (void)state;
+    fixture_kernel(&base, "large", 1, 1);
+    fixture_kernel(&now, "large", 1, 1);
+    fixture_kernel(&base, "small", 1, 1e-4);
+    fixture_kernel(&now, "small", 1, 3e-4);
+    compare(false);
+    assert_false(fails("time>5%", 0.005));
+    assert_true(fails("time>5%", 0));
+}
+
+static void changed_verdict(void **state) {
+    (void)state;
+    fixture_set(fixture_kernel(&base, "k", 1, 1e-3), RP_Q_DRAM_BYTES, 1.4e9);
+    rp_group *g = fixture_kernel(&now, "k", 1, 1e-3);
+    fixture_set(g, RP_Q_FLOPS_FP64_VECTOR, 9e9);
+    compare(false);
+    assert_true(find("k")->bound_changed);
+    assert_true(fails("bound", 0));
+}
+
+static void a_gate_must_have_something_to_judge(void **state) {
+    (void)state;
+    rp_gate gate;
+    fixture_kernel(&base, "a", 1, 1e-3);
+    fixture_kernel(&now, "b", 1, 1e-3);
+    compare(false);
+    assert_int_equal(rp_gate_parse("time>5%", &gate, NULL), RP_OK);
+    assert_false(rp_gate_can_judge(&gate, &diff));
+    fixture_kernel(&now, "a", 1, 1e-3);
+    compare(false);
+    assert_true(rp_gate_can_judge(&gate, &diff));
+    assert_int_equal(rp_gate_parse("flops>5%", &gate, NULL), RP_OK);
+    assert_false(rp_gate_can_judge(&gate, &diff));
+}
+
+static void gates_that_are_none(void **state) {
+    (void)state;
+    static const char *const bad[] = {"",         "time",    "time>",    "time>x%",   "time=5%",
+                                      "tim>5%",   "new>5%",  "time>5%%", "time>5 %x", "time>inf",
+                                      "time>nan", "speed>1", "bound now"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        rp_gate gate;
+        rp_error error = {0};
+        if (rp_gate_parse(bad[i], &gate, &error) != RP_USAGE)
+            fail_msg("taken: '%s'", bad[i]);
+        assert_non_null(strstr(error.message, "METRIC>N%"));
+    }
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(changes),
+        TEST(noise_fails_no_gate),
+        TEST(welch_interval),
+        TEST(equal_launches_are_exact),
+        TEST(came_and_went),
+        TEST(renames),
+        TEST(small_kernels_fail_no_gate),
+        TEST(changed_verdict),
+        TEST(a_gate_must_have_something_to_judge),
+        TEST(gates_that_are_none),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
