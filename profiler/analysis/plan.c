@@ -231,8 +231,9 @@ static void assume_inference(rp_plan *plan) {
 static void write_assumptions(rp_plan *plan) {
     const rp_plan_request *r = &plan->request;
 
-    assume(plan, "%.3g parameters%s", plan->params,
-           plan->params_active < plan->params ? ", of which fewer are active for a token" : "");
+    if (plan->params_active < plan->params)
+        assume(plan, "%.3g of %.3g billion parameters are active for a token",
+               plan->params_active / 1e9, plan->params / 1e9);
     if (r->mode == RP_PLAN_TRAIN)
         assume_training(plan);
     else
@@ -605,8 +606,8 @@ static void train(const rp_hwdb *db, const rp_plan_request *r, rp_plan_device *d
     d->compute_limit = r->batch * r->sequence / d->compute_s;
     d->mfu_low = mfu_low;
     d->mfu_high = mfu_high;
-    d->likely_low_s = fmax(ideal / mfu_high, d->compute_s);
-    d->likely_high_s = fmax(ideal / mfu_low, d->likely_low_s);
+    d->likely_low_s = ideal / mfu_high;
+    d->likely_high_s = ideal / mfu_low;
     if (isnan(d->communication_s))
         note(d, "the links of %s are not in the hardware database: communication is not known",
              d->device->name);
@@ -631,6 +632,10 @@ static void find_bound(rp_plan_device *d) {
         }
     if (isnan(d->memory_s) || isnan(d->compute_s))
         bound = "unknown";
+    if (d->likely_low_s < d->roof_s) /* no run is faster than its roof */
+        d->likely_low_s = d->roof_s;
+    if (d->likely_high_s < d->likely_low_s)
+        d->likely_high_s = d->likely_low_s;
     if (d->fits == 0)
         bound = "capacity";
     snprintf(d->bound, sizeof d->bound, "%s", bound);

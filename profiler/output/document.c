@@ -96,48 +96,88 @@ void rp_document_table(rp_document *document, const rp_table *table) {
     rp_table_print(table, document->file, document->format, document->style);
 }
 
-/* Words of TEXT in lines of at most WIDTH columns. */
-static void print_wrapped(FILE *file, char *text, size_t width) {
+/* Words of TEXT in lines of at most WIDTH columns, the lines after the first indented. */
+static void print_wrapped(FILE *file, char *text, size_t width, size_t indent) {
     size_t used = 0;
     char *save = NULL;
 
     for (char *word = strtok_r(text, " ", &save); word; word = strtok_r(NULL, " ", &save)) {
         size_t columns = rp_text_columns(word);
         if (used && used + 1 + columns > width) {
-            fputc('\n', file);
-            used = 0;
+            fprintf(file, "\n%*s", (int)indent, "");
+            used = indent;
+            fputs(word, file);
+        } else {
+            fprintf(file, "%s%s", used ? " " : "", word);
+            used += used ? 1 : 0;
         }
-        fprintf(file, "%s%s", used ? " " : "", word);
-        used += (used ? 1 : 0) + columns;
+        used += columns;
     }
     fputc('\n', file);
 }
 
-void rp_document_note(rp_document *document, const char *format, ...) {
+static size_t text_width(const rp_document *d) {
+    return d->style.width < 100 ? d->style.width : 100;
+}
+
+static char *compose(const char *format, va_list arguments) {
     char *text = NULL, *clean;
+    if (vasprintf(&text, format, arguments) < 0)
+        return NULL;
+    clean = printable(text);
+    free(text);
+    return clean;
+}
+
+void rp_document_note(rp_document *document, const char *format, ...) {
     va_list arguments;
-    int n;
+    char *text;
 
     if (!has_prose(document))
         return;
     va_start(arguments, format);
-    n = vasprintf(&text, format, arguments);
+    text = compose(format, arguments);
     va_end(arguments);
-    if (n < 0)
+    if (!text)
         return;
-    clean = printable(text);
-    free(text);
     space(document);
     if (document->format == RP_FORMAT_HTML) {
         fputs("<p>", document->file);
-        rp_html_text(document->file, clean);
+        rp_html_text(document->file, text);
         fputs("</p>\n", document->file);
     } else if (document->format == RP_FORMAT_MD) {
-        rp_md_text(document->file, clean);
+        rp_md_text(document->file, text);
         fputc('\n', document->file);
     } else {
-        print_wrapped(document->file, clean,
-                      document->style.width < 100 ? document->style.width : 100);
+        print_wrapped(document->file, text, text_width(document), 0);
     }
-    free(clean);
+    free(text);
+}
+
+void rp_document_item(rp_document *document, const char *format, ...) {
+    va_list arguments;
+    char *text;
+
+    if (!has_prose(document))
+        return;
+    va_start(arguments, format);
+    text = compose(format, arguments);
+    va_end(arguments);
+    if (!text)
+        return;
+    if (document->format == RP_FORMAT_HTML) {
+        fputs("<li>", document->file);
+        rp_html_text(document->file, text);
+        fputs("</li>\n", document->file);
+    } else {
+        fputs("- ", document->file);
+        if (document->format == RP_FORMAT_MD) {
+            rp_md_text(document->file, text);
+            fputc('\n', document->file);
+        } else {
+            print_wrapped(document->file, text, text_width(document) - 2, 2);
+        }
+    }
+    document->begun = true;
+    free(text);
 }

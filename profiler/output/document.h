@@ -32,5 +32,8 @@ void rp_document_table(rp_document *document, const rp_table *table);
 /* A paragraph, wrapped to the terminal in text. Any bytes. */
 void rp_document_note(rp_document *document, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* The same as an item of a list. */
+void rp_document_item(rp_document *document, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 #endif

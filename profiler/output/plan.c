@@ -17,6 +17,18 @@ static double rounded(double value) {
     return isfinite(value) ? strtod(text, NULL) : value;
 }
 
+/* "70 billion". */
+static void write_count(double value, char *buffer, size_t size) {
+    if (value >= 1e12)
+        snprintf(buffer, size, "%.4g trillion", value / 1e12);
+    else if (value >= 1e9)
+        snprintf(buffer, size, "%.3g billion", value / 1e9);
+    else if (value >= 1e6)
+        snprintf(buffer, size, "%.3g million", value / 1e6);
+    else
+        snprintf(buffer, size, "%.0f", value);
+}
+
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
 static void json_bytes(rp_json *json, const char *key, double bytes) {
@@ -169,9 +181,16 @@ static char *as_bytes_per_s(const rp_plan_device *d, double v, char *buffer, siz
     return rp_format_si(buffer, size, v, "B/s");
 }
 
+/* Three digits of whatever size: no more are known. */
+static double three_digits(double v) {
+    char text[32];
+    snprintf(text, sizeof text, "%.3g", v);
+    return isfinite(v) ? strtod(text, NULL) : v;
+}
+
 static char *as_number(const rp_plan_device *d, double v, char *buffer, size_t size) {
     (void)d;
-    return rp_format_number(buffer, size, v);
+    return rp_format_number(buffer, size, three_digits(v));
 }
 
 static char *as_count(const rp_plan_device *d, double v, char *buffer, size_t size) {
@@ -191,9 +210,11 @@ static char *as_percent(const rp_plan_device *d, double v, char *buffer, size_t 
 
 static char *as_likely(const rp_plan_device *d, double v, char *buffer, size_t size) {
     char low[20], high[20];
-    (void)v;
-    snprintf(buffer, size, "%s to %s", rp_format_time(low, sizeof low, d->likely_low_s),
-             rp_format_time(high, sizeof high, d->likely_high_s));
+    if (d->likely_high_s <= v)
+        snprintf(buffer, size, "%s or more", rp_format_time(low, sizeof low, v));
+    else
+        snprintf(buffer, size, "%s to %s", rp_format_time(low, sizeof low, d->likely_low_s),
+                 rp_format_time(high, sizeof high, d->likely_high_s));
     return buffer;
 }
 
@@ -281,13 +302,28 @@ static void memory_rows(sheet *s) {
     add_row(s, "U_eff (distinct / occupied)", effective, as_percent, true);
 }
 
+/* Where the cache grows as fast as the arithmetic, no batch is large enough. */
+static void ridge_row(sheet *s) {
+    rp_table_row(s->table);
+    rp_table_text(s->table, "batch where compute takes over");
+    for (size_t i = 0; i < s->plan->device_count; i++) {
+        const rp_plan_device *d = &s->plan->devices[i];
+        char buffer[32];
+        if (isnan(d->ridge_batch) && !isnan(d->ridge_batch_weights))
+            rp_table_text_as(s->table, NULL, "never");
+        else
+            rp_table_number(s->table, d->ridge_batch,
+                            as_number(d, d->ridge_batch, buffer, sizeof buffer));
+    }
+}
+
 static void decode_rows(sheet *s) {
     add_row(s, "tokens/s that bandwidth allows", bandwidth_limit, as_number, true);
     add_row(s, "tokens/s that compute allows", compute_limit, as_number, true);
     add_row(s, "bandwidth that is wanted", required, as_bytes_per_s, true);
     add_row(s, "devices for that bandwidth", by_bandwidth, as_count, true);
-    add_row(s, "batch where compute takes over", ridge, as_number, true);
-    add_row(s, "the same without the KV cache", ridge_weights, as_number, true);
+    ridge_row(s);
+    add_row(s, "the same by the weights alone", ridge_weights, as_number, true);
     add_row(s, "sequences that fit at once", sequences, as_count, true);
     add_row(s, "time of a step: bandwidth", memory_s, as_time, true);
     add_row(s, "time of a step: compute", compute_s, as_time, true);
@@ -298,9 +334,11 @@ static void decode_rows(sheet *s) {
 static char *as_tokens_range(const rp_plan_device *d, double v, char *buffer, size_t size) {
     char low[20], high[20];
     double tokens = d->compute_limit * d->compute_s; /* of a step */
-    (void)v;
-    snprintf(buffer, size, "%s to %s", rp_format_number(low, sizeof low, tokens / d->likely_high_s),
-             rp_format_number(high, sizeof high, tokens / d->likely_low_s));
+    if (d->likely_high_s <= d->likely_low_s)
+        return strcat(rp_format_number(buffer, size - 8, three_digits(tokens / v)), " or less");
+    snprintf(buffer, size, "%s to %s",
+             rp_format_number(low, sizeof low, three_digits(tokens / d->likely_high_s)),
+             rp_format_number(high, sizeof high, three_digits(tokens / d->likely_low_s)));
     return buffer;
 }
 
@@ -332,10 +370,11 @@ static void print_table(const rp_plan *plan, const char *heading, const char *fi
 static void print_pages(const rp_plan *plan, FILE *file, rp_format format) {
     const rp_plan_request *r = &plan->request;
     rp_document page;
-    char title[200];
+    char title[200], parameters[40];
 
-    snprintf(title, sizeof title, "%s, %.3g parameters, %s in %s",
-             *r->model.name ? r->model.name : "model", plan->params,
+    write_count(plan->params, parameters, sizeof parameters);
+    snprintf(title, sizeof title, "%s%s%s parameters, %s in %s", r->model.name,
+             *r->model.name ? ", " : "", parameters,
              r->mode == RP_PLAN_TRAIN ? "training" : "inference", rp_precision_name(r->dtype));
     page = rp_document_start(file, format, title);
     print_table(plan, "Memory of one device", "part", memory_rows, &page);
@@ -347,7 +386,7 @@ static void print_pages(const rp_plan *plan, FILE *file, rp_format format) {
             rp_document_note(&page, "Note: %s.", plan->devices[d].notes[i]);
     rp_document_heading(&page, "Assumptions (all figures are modelled)");
     for (size_t i = 0; i < plan->assumption_count; i++)
-        rp_document_note(&page, "- %s", plan->assumptions[i]);
+        rp_document_item(&page, "%s", plan->assumptions[i]);
     rp_document_end(&page);
 }
 
