@@ -74,8 +74,7 @@ static int64_t stream_of(const rp_trace_event *e) {
     return e->stream >= 0 ? e->stream : e->tid;
 }
 
-/* ---- First reading: what the launches need ----------------------------------------------------
- */
+/* ---- First reading: what the launches need --------------------------------------------------- */
 
 static rp_code add_properties(void *context, const rp_trace_device *properties, rp_error *error) {
     import *in = context;
@@ -105,8 +104,7 @@ static rp_code look_around(void *context, const rp_trace_event *e, rp_error *err
     return RP_OK;
 }
 
-/* ---- Second reading: launches and copies ------------------------------------------------------
- */
+/* ---- Second reading: launches and copies ----------------------------------------------------- */
 
 static rp_code find_device(import *in, const rp_trace_event *e, int64_t *id, rp_error *error) {
     int64_t ordinal = device_of(e);
@@ -336,8 +334,7 @@ static rp_code store_held(import *in, rp_error *error) {
     return code;
 }
 
-/* ---- What has to be said ----------------------------------------------------------------------
- */
+/* ---- What has to be said --------------------------------------------------------------------- */
 
 static uint64_t invalid(const import *in) {
     return in->no_time + in->zero + in->negative + in->absurd + in->overrun;

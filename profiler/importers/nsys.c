@@ -50,8 +50,7 @@ typedef struct import {
     uint64_t memory_events, pageable, graphs;
 } import;
 
-/* ---- SQLite -----------------------------------------------------------------------------------
- */
+/* ---- SQLite ---------------------------------------------------------------------------------- */
 
 static rp_code sql_error(import *in, const char *doing) {
     int code = sqlite3_errcode(in->db);
@@ -206,8 +205,7 @@ static char *text(sqlite3_stmt *s, int column) {
     return bytes && *bytes ? strdup((const char *)bytes) : NULL;
 }
 
-/* ---- Devices ----------------------------------------------------------------------------------
- */
+/* ---- Devices --------------------------------------------------------------------------------- */
 
 static device *find_device(import *in, int64_t ordinal) {
     for (size_t i = 0; i < in->device_count; i++)
@@ -367,8 +365,7 @@ static rp_code process_id(import *in, int64_t global, int64_t *id) {
     return code;
 }
 
-/* ---- NVTX -------------------------------------------------------------------------------------
- */
+/* ---- NVTX ------------------------------------------------------------------------------------ */
 
 enum { N_START, N_END, N_TYPE, N_TEXT, N_TID, N_COLUMNS };
 static const char *const nvtx_columns[N_COLUMNS] = {"start", "end", "eventType", "text",
@@ -412,8 +409,7 @@ static rp_code read_ranges(import *in, const char *strings) {
     return code ? code : rp_lanes_store(in->ranges, in->capture, 0, in->error);
 }
 
-/* ---- Kernels ----------------------------------------------------------------------------------
- */
+/* ---- Kernels --------------------------------------------------------------------------------- */
 
 enum {
     L_START,
@@ -568,8 +564,7 @@ static rp_code read_kernels(import *in, const char *strings) {
     return code ? code : each_row(in, s, table, take_kernel);
 }
 
-/* ---- Copies, memsets, memory ------------------------------------------------------------------
- */
+/* ---- Copies, memsets, memory ----------------------------------------------------------------- */
 
 enum { C_START, C_END, C_DEVICE, C_STREAM, C_CORRELATION, C_PID, C_BYTES, C_KIND, C_COLUMNS };
 static const char *const copy_columns[C_COLUMNS] = {
@@ -640,8 +635,7 @@ static rp_code count_graph(import *in, sqlite3_stmt *s) {
     return RP_OK;
 }
 
-/* ---- The file ---------------------------------------------------------------------------------
- */
+/* ---- The file -------------------------------------------------------------------------------- */
 
 static uint64_t invalid(const import *in) {
     return in->no_time + in->zero + in->negative + in->absurd;

@@ -104,8 +104,7 @@ static role role_of(const char *header) {
     return R_OTHER;
 }
 
-/* ---- State ------------------------------------------------------------------------------------
- */
+/* ---- State ----------------------------------------------------------------------------------- */
 
 typedef struct metric {
     char name[NAME_SIZE], unit[8];
@@ -140,8 +139,7 @@ static rp_code no_memory(const import *in, rp_error *error) {
     return rp_fail(error, RP_INTERNAL, "%s: out of memory", in->path);
 }
 
-/* ---- Values -----------------------------------------------------------------------------------
- */
+/* ---- Values ---------------------------------------------------------------------------------- */
 
 typedef enum value_kind { V_NONE, V_NUMBER, V_RATE, V_OVERFLOW } value_kind;
 
@@ -218,8 +216,7 @@ static int64_t integer_of(const import *in, const rp_row *row, role wanted) {
     return value >= 0 && value < 9e15 ? (int64_t)value : -1;
 }
 
-/* ---- Devices and kernels ----------------------------------------------------------------------
- */
+/* ---- Devices and kernels --------------------------------------------------------------------- */
 
 /* "Tesla V100-SXM2-16GB (0)": name and number. "" is a device of which nothing is known. */
 static rp_code add_device(import *in, const char *text, int64_t *id, rp_error *error) {
@@ -255,8 +252,7 @@ static rp_code add_config(import *in, const char *name, rp_config_record *config
     return rp_capture_add_config(in->capture, config, id, error);
 }
 
-/* ---- Metrics ----------------------------------------------------------------------------------
- */
+/* ---- Metrics --------------------------------------------------------------------------------- */
 
 static void add_metric(import *in, const char *name, const char *cell, const char *unit) {
     double value = NAN;
@@ -354,8 +350,7 @@ static rp_code take_metric(import *in, const rp_row *row, rp_error *error) {
     return RP_OK;
 }
 
-/* ---- Summary ----------------------------------------------------------------------------------
- */
+/* ---- Summary --------------------------------------------------------------------------------- */
 
 static bool is_api_row(const import *in, const rp_row *row) {
     bool typed = in->has_role[R_TYPE];
@@ -393,8 +388,7 @@ static rp_code take_summary(import *in, const rp_row *row, rp_error *error) {
     return code ? code : add_launches(in, &launch, calls, error);
 }
 
-/* ---- Trace ------------------------------------------------------------------------------------
- */
+/* ---- Trace ----------------------------------------------------------------------------------- */
 
 static rp_code take_trace_copy(import *in, const rp_row *row, const char *name, rp_error *error) {
     static const char *const kinds[] = {"HtoD", "DtoH", "DtoD", "PtoP", "HtoH", "memset"};
@@ -479,8 +473,7 @@ static rp_code take_trace(import *in, const rp_row *row, rp_error *error) {
     return code ? code : add_launches(in, &launch, 1, error);
 }
 
-/* ---- Lines and tables -------------------------------------------------------------------------
- */
+/* ---- Lines and tables ------------------------------------------------------------------------ */
 
 static bool line_has(const char *line, size_t length, const char *text) {
     return memmem(line, length, text, strlen(text)) != NULL;
@@ -613,8 +606,7 @@ static bool skip_line(void *context, const char *line, size_t length) {
     return false;
 }
 
-/* ---- The file ---------------------------------------------------------------------------------
- */
+/* ---- The file -------------------------------------------------------------------------------- */
 
 static const char permission_remedy[] = "the driver refused the counters (ERR_NVGPUCTRPERM): an "
                                         "administrator of the host must load the "

@@ -10,9 +10,9 @@
  */
 #include "importers/expand.h"
 #include "importers/importer.h"
+#include "importers/rocprof_columns.h"
 #include "importers/rocprof_roofs.h"
 #include "importers/rows.h"
-#include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -24,143 +24,7 @@ enum { MAX_COLUMNS = 16384, MAX_COUNTERS = 16384, MAX_DEVICES = 1024, NAME_SIZE 
 static const int64_t longest_ns = INT64_C(86400) * 1000000000;
 static const int64_t farthest_ns = INT64_C(4000000000000000000);
 
-/* ---- What a column is -------------------------------------------------------------------------
- */
-
-typedef enum role {
-    R_IGNORED, /* known, and no counter */
-    R_NAME,
-    R_DISPATCH,
-    R_DEVICE,
-    R_PROCESS,
-    R_QUEUE,
-    R_GRID, /* work-items in all; GRID_X to GRID_Z by dimension */
-    R_GRID_X,
-    R_GRID_Y,
-    R_GRID_Z,
-    R_GROUP,
-    R_GROUP_X,
-    R_GROUP_Y,
-    R_GROUP_Z,
-    R_LDS,
-    R_VGPR,
-    R_START,
-    R_END,
-    R_DURATION,
-    R_COUNTER_NAME,
-    R_COUNTER_VALUE,
-    R_CALLS,
-    R_TOTAL,
-    R_COUNTER, /* a counter of its own */
-    R_CHANNEL, /* one channel of a counter: adds to it */
-    ROLES = R_COUNTER
-} role;
-
-/* Lower case, without _ and -: the versions differ in those. */
-static const struct {
-    const char *name;
-    role role;
-} role_names[] = {{"kernelname", R_NAME},
-                  {"name", R_NAME},
-                  {"dispatchid", R_DISPATCH},
-                  {"index", R_DISPATCH},
-                  {"gpuid", R_DEVICE},
-                  {"agentid", R_DEVICE},
-                  {"processid", R_PROCESS},
-                  {"pid", R_PROCESS},
-                  {"queueid", R_QUEUE},
-                  {"gridsize", R_GRID},
-                  {"grd", R_GRID},
-                  {"gridsizex", R_GRID_X},
-                  {"gridsizey", R_GRID_Y},
-                  {"gridsizez", R_GRID_Z},
-                  {"workgroupsize", R_GROUP},
-                  {"wgr", R_GROUP},
-                  {"workgroupsizex", R_GROUP_X},
-                  {"workgroupsizey", R_GROUP_Y},
-                  {"workgroupsizez", R_GROUP_Z},
-                  {"ldsperworkgroup", R_LDS},
-                  {"ldsblocksize", R_LDS},
-                  {"lds", R_LDS},
-                  {"groupsegmentsize", R_LDS},
-                  {"archvgpr", R_VGPR},
-                  {"vgprcount", R_VGPR},
-                  {"vgpr", R_VGPR},
-                  {"archvgprcount", R_VGPR},
-                  {"starttimestamp", R_START},
-                  {"beginns", R_START},
-                  {"startns", R_START},
-                  {"endtimestamp", R_END},
-                  {"endns", R_END},
-                  {"durationns", R_DURATION},
-                  {"countername", R_COUNTER_NAME},
-                  {"countervalue", R_COUNTER_VALUE},
-                  {"calls", R_CALLS},
-                  {"totaldurationns", R_TOTAL},
-                  {"averagens", R_IGNORED},
-                  {"percentage", R_IGNORED},
-                  {"minns", R_IGNORED},
-                  {"maxns", R_IGNORED},
-                  {"stddev", R_IGNORED},
-                  {"queueindex", R_IGNORED},
-                  {"tid", R_IGNORED},
-                  {"threadid", R_IGNORED},
-                  {"scratchperworkitem", R_IGNORED},
-                  {"scr", R_IGNORED},
-                  {"scratchsize", R_IGNORED},
-                  {"privatesegmentsize", R_IGNORED},
-                  {"accumvgpr", R_IGNORED},
-                  {"accumvgprcount", R_IGNORED},
-                  {"sgpr", R_IGNORED},
-                  {"sgprcount", R_IGNORED},
-                  {"wavesize", R_IGNORED},
-                  {"sig", R_IGNORED},
-                  {"obj", R_IGNORED},
-                  {"kernelid", R_IGNORED},
-                  {"correlationid", R_IGNORED},
-                  {"kind", R_IGNORED},
-                  {"dispatchns", R_IGNORED},
-                  {"completens", R_IGNORED},
-                  {"node", R_IGNORED},
-                  {"streamid", R_IGNORED},
-                  {"domain", R_IGNORED},
-                  {"operation", R_IGNORED},
-                  {"", R_IGNORED}};
-
-static role role_named(const char *name) {
-    for (size_t i = 0; i < sizeof role_names / sizeof *role_names; i++)
-        if (!strcmp(role_names[i].name, name))
-            return role_names[i].role;
-    return R_COUNTER;
-}
-
-/* The role of the column HEADER. "wave_size_3" and "Kernel_ID_1" are repeats that a table join
- * numbered; they say nothing new. */
-static role role_of(const char *header) {
-    char name[NAME_SIZE];
-    size_t n = 0, digits;
-    for (const char *c = header; *c && n < sizeof name - 1; c++)
-        if (*c != '_' && *c != '-' && *c != ' ')
-            name[n++] = (char)tolower((unsigned char)*c);
-    name[n] = '\0';
-    role found = role_named(name);
-    if (found != R_COUNTER)
-        return found;
-    const char *bracket = strchr(header, '[');
-    if (bracket && isdigit((unsigned char)bracket[1]))
-        return R_CHANNEL;
-    for (digits = n; digits && isdigit((unsigned char)name[digits - 1]);)
-        digits--;
-    if (digits < n && strrchr(header, '_') && strlen(strrchr(header, '_')) == n - digits + 1) {
-        name[digits] = '\0';
-        if (role_named(name) != R_COUNTER)
-            return R_IGNORED;
-    }
-    return R_COUNTER;
-}
-
-/* ---- State ------------------------------------------------------------------------------------
- */
+/* ---- State ----------------------------------------------------------------------------------- */
 
 typedef struct counter {
     char name[NAME_SIZE];
@@ -168,14 +32,14 @@ typedef struct counter {
 } counter;
 
 typedef struct column {
-    role role;
-    size_t counter; /* R_COUNTER, R_CHANNEL */
+    rp_roc_role role;
+    size_t counter; /* RP_ROC_COUNTER, RP_ROC_CHANNEL */
     bool unused;    /* a channel whose sum has a column, or a counter named twice */
 } column;
 
 /* One dispatch: its facts, and its counters by number; NAN is not counted. */
 typedef struct dispatch {
-    int64_t fact[ROLES]; /* -1 not known */
+    int64_t fact[RP_ROC_ROLES]; /* -1 not known */
     char *name;
     double *value;
     size_t values;
@@ -190,7 +54,7 @@ typedef struct import {
     const char *path;
     column *columns;
     size_t column_count;
-    bool has_role[ROLES], is_long, is_statistics;
+    bool has_role[RP_ROC_ROLES], is_long, is_statistics;
     counter *counters;
     size_t counter_count, counter_capacity;
     dispatch *held; /* rocprofv3 counters: a dispatch comes in several rows */
@@ -200,11 +64,10 @@ typedef struct import {
     int64_t expanded;
     bool has_times;
     uint64_t values, rows, launches, joined, no_time, api_calls, repeats, short_rows, bad_values;
-    bool
-        resolved; /* CHIP, LANES and MATRIX are found from the counters' names once all are known */
+    /* found from the counters' names once all are known */
+    bool resolved, lanes; /* LANES: floating-point vector instructions are counted */
     const char *chip;
-    bool lanes;    /* vector instructions are counted */
-    size_t matrix; /* matrix operations that no precision of a device stands for */
+    size_t matrix; /* the counter of FP32 matrix operations, which have no ceiling; SIZE_MAX none */
     bool matrix_used;
     seen_device *devices;
     size_t device_count;
@@ -244,8 +107,7 @@ static rp_code counter_number(import *in, const char *name, size_t *number, rp_e
     return RP_OK;
 }
 
-/* ---- One dispatch into the capture ------------------------------------------------------------
- */
+/* ---- One dispatch into the capture ----------------------------------------------------------- */
 
 /* The chip as far as the counters' names tell, for nothing else in these files does: matrix
  * counters came with gfx90a, EA0 with gfx940. A chip that stays open is given as its family. */
@@ -261,7 +123,7 @@ static const char *chip_of(const import *in) {
 
 static void resolve(import *in) {
     for (size_t i = 0; i < in->counter_count; i++)
-        in->lanes |= !strncmp(in->counters[i].name, "SQ_INSTS_VALU_", 14);
+        in->lanes |= !strncmp(in->counters[i].name, "SQ_INSTS_VALU_FMA_", 18);
     in->matrix = find_counter(in, "SQ_INSTS_VALU_MFMA_MOPS_F32");
     in->chip = chip_of(in);
     in->resolved = true;
@@ -322,8 +184,10 @@ static size_t name_length(const char *name) {
 static void set_shape(const dispatch *d, rp_config_record *config) {
     const int64_t *f = d->fact;
     rp_config_record shaped = *config;
-    int64_t grid[3] = {f[R_GRID_X] > 0 ? f[R_GRID_X] : f[R_GRID], f[R_GRID_Y], f[R_GRID_Z]};
-    int64_t group[3] = {f[R_GROUP_X] > 0 ? f[R_GROUP_X] : f[R_GROUP], f[R_GROUP_Y], f[R_GROUP_Z]};
+    int64_t grid[3] = {f[RP_ROC_GRID_X] > 0 ? f[RP_ROC_GRID_X] : f[RP_ROC_GRID], f[RP_ROC_GRID_Y],
+                       f[RP_ROC_GRID_Z]};
+    int64_t group[3] = {f[RP_ROC_GROUP_X] > 0 ? f[RP_ROC_GROUP_X] : f[RP_ROC_GROUP],
+                        f[RP_ROC_GROUP_Y], f[RP_ROC_GROUP_Z]};
     if (grid[0] <= 0 || group[0] <= 0)
         return;
     for (int i = 0; i < 3; i++) {
@@ -340,9 +204,10 @@ static void set_shape(const dispatch *d, rp_config_record *config) {
 
 /* Fills in the times; false if they are there and cannot be true. */
 static bool launch_times(const import *in, const dispatch *d, rp_launch_record *launch) {
-    int64_t start = d->fact[R_START], end = d->fact[R_END], duration = d->fact[R_DURATION];
-    bool timeline = in->has_role[R_START] && in->has_role[R_END];
-    if (!timeline && !in->has_role[R_DURATION])
+    int64_t start = d->fact[RP_ROC_START], end = d->fact[RP_ROC_END],
+            duration = d->fact[RP_ROC_DURATION];
+    bool timeline = in->has_role[RP_ROC_START] && in->has_role[RP_ROC_END];
+    if (!timeline && !in->has_role[RP_ROC_DURATION])
         return true;
     if (timeline) {
         if (start < 0 || end >= farthest_ns || end <= start)
@@ -362,9 +227,9 @@ static rp_code add_dispatch(import *in, const dispatch *d, rp_error *error) {
     rp_launch_record launch = RP_LAUNCH_RECORD_INIT;
     rp_config_record config = {.name = d->name,
                                .name_length = name_length(d->name),
-                               .registers = d->fact[R_VGPR],
-                               .shared_static = d->fact[R_LDS] >= 0 ? 0 : -1,
-                               .shared_dynamic = d->fact[R_LDS]};
+                               .registers = d->fact[RP_ROC_VGPR],
+                               .shared_static = d->fact[RP_ROC_LDS] >= 0 ? 0 : -1,
+                               .shared_dynamic = d->fact[RP_ROC_LDS]};
     if (!in->resolved)
         resolve(in);
     if (!launch_times(in, d, &launch)) {
@@ -374,14 +239,14 @@ static rp_code add_dispatch(import *in, const dispatch *d, rp_error *error) {
     set_shape(d, &config);
     rp_code code = rp_capture_add_config(in->capture, &config, &launch.config, error);
     if (!code)
-        code = add_device(in, d->fact[R_DEVICE], &launch.device, error);
-    if (!code && d->fact[R_PROCESS] >= 0) {
-        rp_process_record process = {.pid = d->fact[R_PROCESS], .rank = -1};
+        code = add_device(in, d->fact[RP_ROC_DEVICE], &launch.device, error);
+    if (!code && d->fact[RP_ROC_PROCESS] >= 0) {
+        rp_process_record process = {.pid = d->fact[RP_ROC_PROCESS], .rank = -1};
         code = rp_capture_add_process(in->capture, &process, &launch.process, error);
     }
     in->has_times |= launch.time_provenance != RP_ABSENT;
-    launch.stream = d->fact[R_QUEUE];
-    launch.index = d->fact[R_DISPATCH];
+    launch.stream = d->fact[RP_ROC_QUEUE];
+    launch.index = d->fact[RP_ROC_DISPATCH];
     int64_t id = -1;
     if (!code)
         code = rp_capture_add_launch(in->capture, &launch, &id, error);
@@ -389,8 +254,7 @@ static rp_code add_dispatch(import *in, const dispatch *d, rp_error *error) {
     return code ? code : add_counters(in, d, id, error);
 }
 
-/* ---- Rows -------------------------------------------------------------------------------------
- */
+/* ---- Rows ------------------------------------------------------------------------------------ */
 
 /* "Agent 4" is device 4. */
 static int64_t fact_value(const char *cell) {
@@ -401,7 +265,7 @@ static int64_t fact_value(const char *cell) {
 }
 
 static void clear(dispatch *d) {
-    for (int i = 0; i < ROLES; i++)
+    for (int i = 0; i < RP_ROC_ROLES; i++)
         d->fact[i] = -1;
     d->name = NULL;
     d->value = NULL;
@@ -434,17 +298,17 @@ static rp_code read_row(import *in, const rp_row *row, dispatch *d, rp_error *er
         const column *c = &in->columns[i];
         const char *cell = row->cell[i];
         double value;
-        if (c->role == R_NAME)
+        if (c->role == RP_ROC_NAME)
             d->name = (char *)cell;
-        else if (c->role < ROLES && c->role != R_IGNORED)
+        else if (c->role < RP_ROC_ROLES && c->role != RP_ROC_IGNORED)
             d->fact[c->role] = d->fact[c->role] < 0 ? fact_value(cell) : d->fact[c->role];
-        else if (c->role >= R_COUNTER && !c->unused && *cell) {
+        else if (c->role >= RP_ROC_COUNTER && !c->unused && *cell) {
             if (!rp_number(cell, &value)) {
                 in->bad_values++; /* "nan", "n/a": not counted */
                 continue;
             }
             rp_code code =
-                set_value(in, d, c->counter, value, c->role == R_CHANNEL, &in->repeats, error);
+                set_value(in, d, c->counter, value, c->role == RP_ROC_CHANNEL, &in->repeats, error);
             if (code)
                 return code;
         }
@@ -453,15 +317,15 @@ static rp_code read_row(import *in, const rp_row *row, dispatch *d, rp_error *er
 }
 
 static size_t slot_of(const import *in, const dispatch *d) {
-    uint64_t h = (uint64_t)d->fact[R_DISPATCH] * UINT64_C(0x9E3779B97F4A7C15) ^
-                 (uint64_t)d->fact[R_PROCESS] * UINT64_C(0xC2B2AE3D27D4EB4F) ^
-                 (uint64_t)d->fact[R_DEVICE];
+    uint64_t h = (uint64_t)d->fact[RP_ROC_DISPATCH] * UINT64_C(0x9E3779B97F4A7C15) ^
+                 (uint64_t)d->fact[RP_ROC_PROCESS] * UINT64_C(0xC2B2AE3D27D4EB4F) ^
+                 (uint64_t)d->fact[RP_ROC_DEVICE];
     size_t slot = (size_t)(h >> 20) & (in->hash_size - 1);
     while (in->hash[slot]) {
         const dispatch *other = &in->held[in->hash[slot] - 1];
-        if (other->fact[R_DISPATCH] == d->fact[R_DISPATCH] &&
-            other->fact[R_PROCESS] == d->fact[R_PROCESS] &&
-            other->fact[R_DEVICE] == d->fact[R_DEVICE])
+        if (other->fact[RP_ROC_DISPATCH] == d->fact[RP_ROC_DISPATCH] &&
+            other->fact[RP_ROC_PROCESS] == d->fact[RP_ROC_PROCESS] &&
+            other->fact[RP_ROC_DEVICE] == d->fact[RP_ROC_DEVICE])
             break;
         slot = (slot + 1) & (in->hash_size - 1);
     }
@@ -504,7 +368,7 @@ static rp_code hold(import *in, const dispatch *row, dispatch **held, rp_error *
     return RP_OK;
 }
 
-static const char *cell_of(const import *in, const rp_row *row, role wanted) {
+static const char *cell_of(const import *in, const rp_row *row, rp_roc_role wanted) {
     for (size_t i = 0; i < row->count && i < in->column_count; i++)
         if (in->columns[i].role == wanted)
             return row->cell[i];
@@ -518,12 +382,12 @@ static rp_code take_long(import *in, const rp_row *row, const dispatch *d, rp_er
     rp_code code = hold(in, d, &held, error);
     if (code)
         return code;
-    if (!*cell_of(in, row, R_COUNTER_NAME) ||
-        !rp_number(cell_of(in, row, R_COUNTER_VALUE), &value)) {
+    if (!*cell_of(in, row, RP_ROC_COUNTER_NAME) ||
+        !rp_number(cell_of(in, row, RP_ROC_COUNTER_VALUE), &value)) {
         in->bad_values++;
         return RP_OK;
     }
-    code = counter_number(in, cell_of(in, row, R_COUNTER_NAME), &number, error);
+    code = counter_number(in, cell_of(in, row, RP_ROC_COUNTER_NAME), &number, error);
     return code ? code : set_value(in, held, number, value, false, &in->repeats, error);
 }
 
@@ -533,7 +397,7 @@ static bool is_api(const char *name) {
 
 /* Statistics: a kernel's calls and their time in all. */
 static rp_code take_statistics(import *in, const dispatch *d, rp_error *error) {
-    int64_t calls = d->fact[R_CALLS], total = d->fact[R_TOTAL];
+    int64_t calls = d->fact[RP_ROC_CALLS], total = d->fact[RP_ROC_TOTAL];
     if (is_api(d->name) && !strchr(d->name, '(')) {
         in->api_calls++;
         return RP_OK;
@@ -570,10 +434,10 @@ static rp_code read_header(import *in, const rp_row *row, rp_error *error) {
     rp_code code = RP_OK;
     for (size_t i = 0; i < row->count && !code; i++) {
         column *c = &in->columns[i];
-        c->role = role_of(row->cell[i]);
-        if (c->role < ROLES)
+        c->role = rp_roc_role_of(row->cell[i]);
+        if (c->role < RP_ROC_ROLES)
             in->has_role[c->role] = true;
-        if (c->role == R_COUNTER) {
+        if (c->role == RP_ROC_COUNTER) {
             c->unused = find_counter(in, row->cell[i]) != SIZE_MAX;
             code = counter_number(in, row->cell[i], &c->counter, error);
         }
@@ -581,7 +445,7 @@ static rp_code read_header(import *in, const rp_row *row, rp_error *error) {
     size_t sums = in->counter_count; /* those with a column of their own */
     for (size_t i = 0; i < row->count && !code; i++) {
         column *c = &in->columns[i];
-        if (c->role != R_CHANNEL)
+        if (c->role != RP_ROC_CHANNEL)
             continue;
         char name[NAME_SIZE];
         snprintf(name, sizeof name, "%.*s_sum",
@@ -590,9 +454,9 @@ static rp_code read_header(import *in, const rp_row *row, rp_error *error) {
         code = counter_number(in, name, &c->counter, error);
         c->unused = c->counter < sums;
     }
-    in->is_long = in->has_role[R_COUNTER_NAME] && in->has_role[R_COUNTER_VALUE];
-    in->is_statistics = in->has_role[R_CALLS] && in->has_role[R_TOTAL];
-    if (!code && !in->has_role[R_NAME])
+    in->is_long = in->has_role[RP_ROC_COUNTER_NAME] && in->has_role[RP_ROC_COUNTER_VALUE];
+    in->is_statistics = in->has_role[RP_ROC_CALLS] && in->has_role[RP_ROC_TOTAL];
+    if (!code && !in->has_role[RP_ROC_NAME])
         code = rp_fail(error, RP_INPUT, "%s:%" PRIu64 ": no column with kernel names in the header",
                        in->path, row->line);
     return code;
@@ -622,7 +486,7 @@ static rp_code take_whole_row(import *in, const rp_row *row, rp_error *error) {
 static rp_code rejoin(import *in, rp_row *row, char **joined, const char ***cells,
                       rp_error *error) {
     size_t extra = row->count - in->column_count, at = 0, length = 0;
-    while (in->columns[at].role != R_NAME)
+    while (in->columns[at].role != RP_ROC_NAME)
         at++;
     for (size_t i = at; i <= at + extra; i++)
         length += strlen(row->cell[i]) + 1;
@@ -660,8 +524,7 @@ static rp_code take_row(void *context, const rp_row *row, rp_error *error) {
     return code ? rp_error_prefix(error, "line %" PRIu64, row->line) : RP_OK;
 }
 
-/* ---- The file ---------------------------------------------------------------------------------
- */
+/* ---- The file -------------------------------------------------------------------------------- */
 
 static rp_code nothing_to_analyse(const import *in, rp_error *error) {
     if (in->no_time)
