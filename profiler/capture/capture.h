@@ -154,9 +154,16 @@ typedef struct rp_filter {
 rp_code rp_capture_load(rp_capture *capture, const rp_filter *filter, rp_group_by by,
                         rp_profile *profile, rp_error *error);
 
-/* Times from TIMES, counts from COUNTS, matched by name, grid and launch index; what disagrees is
- * noted in the result. */
+/* Times from TIMES, counts from COUNTS, into INTO (created, not finished). Launches are matched by
+ * process (in order), kernel name, grid and occurrence: the third launch of a kernel with a grid in
+ * one is the third in the other. Names are compared without namespaces and arguments, which
+ * profilers write differently. What COUNTS knows of times and clocks is left out, since it is of
+ * another run. What has no counterpart, and how the times of both differ, is noted. */
 rp_code rp_capture_merge(rp_capture *times, rp_capture *counts, rp_capture *into, rp_error *error);
+
+/* Captures of the ranks of one program, side by side into INTO (created, not finished). Devices
+ * without a UUID are taken to be different ones. A note names the slowest rank and the spread. */
+rp_code rp_capture_join(rp_capture *const *ranks, size_t n, rp_capture *into, rp_error *error);
 
 /* True if the file at PATH is a capture (application_id), whatever its name. */
 bool rp_capture_is(const char *path);

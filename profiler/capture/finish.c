@@ -261,6 +261,7 @@ static rp_code write_sums(rp_capture *capture, rp_error *error) {
         rp_writer_flush_counters, rp_capture_derive, distinguish_kernels, write_summaries,
         write_first_launches,     write_copies,      write_device_totals, note_oddities};
     rp_code code = RP_OK;
+    capture->writer->finishing = true;
     for (size_t i = 0; code == RP_OK && i < sizeof steps / sizeof *steps; i++)
         code = steps[i](capture, error);
     return code == RP_OK ? rp_db_exec(capture, "COMMIT", error) : code;

@@ -107,7 +107,9 @@ typedef struct rp_writer {
     size_t copy_count, copy_capacity;
     int64_t launch_count, range_count, metric_count;
     uint64_t invalid;
-    rp_progress *progress; /* NULL: none */
+    rp_progress *progress;    /* NULL: none */
+    bool finishing;           /* notes are derived from here on */
+    int64_t device_namespace; /* devices of different namespaces are different, however alike */
 } rp_writer;
 
 struct rp_capture {
@@ -126,7 +128,15 @@ rp_code rp_db_prepare(rp_capture *capture, sqlite3_stmt **statement, const char 
 rp_code rp_db_run(rp_capture *capture, sqlite3_stmt *statement, rp_error *error);
 /* Steps to the next row: *ROW false at the end. */
 rp_code rp_db_next(rp_capture *capture, sqlite3_stmt *statement, bool *row, rp_error *error);
+/* Calls TAKE for each row of SQL until it fails. */
+rp_code rp_db_each(rp_capture *capture, const char *sql,
+                   rp_code (*take)(void *context, sqlite3_stmt *row), void *context,
+                   rp_error *error);
 rp_code rp_db_no_memory(rp_error *error);
+rp_code rp_db_damaged(const rp_capture *capture, const char *what, rp_error *error);
+
+/* True if ID is a row number below COUNT. */
+bool rp_is_index(int64_t id, size_t count);
 
 /* Binding and reading with our words for absent: -1, NaN and NULL are SQL's NULL. */
 void rp_bind_integer(sqlite3_stmt *statement, int column, int64_t value);
@@ -134,6 +144,9 @@ void rp_bind_real(sqlite3_stmt *statement, int column, double value);
 void rp_bind_text(sqlite3_stmt *statement, int column, const char *text);
 int64_t rp_column_integer(sqlite3_stmt *statement, int column);
 double rp_column_real(sqlite3_stmt *statement, int column);
+/* RP_ABSENT, RP_CACHE_UNKNOWN for what is none. */
+rp_provenance rp_column_provenance(sqlite3_stmt *statement, int column);
+rp_cache_state rp_column_cache(sqlite3_stmt *statement, int column);
 /* A copy (free), or NULL for NULL; *FAILED is set if there was no memory. */
 char *rp_column_text(sqlite3_stmt *statement, int column, bool *failed);
 /* Five columns from FIRST on: n, sum, min, max, sum of squares. */
@@ -146,6 +159,9 @@ rp_code rp_meta_get(rp_capture *capture, const char *key, char **value, rp_error
 
 rp_code rp_writer_flush_counters(rp_capture *capture, rp_error *error);
 void rp_writer_free(rp_writer *writer);
+/* As rp_capture_metric; QUANTITY not NULL: the key of the quantity that it is. */
+rp_code rp_writer_metric(rp_capture *capture, const char *name, const char *unit,
+                         const char *quantity, int64_t *id, rp_error *error);
 /* As rp_capture_add_ceiling, but a larger one that is there stays (one instruction of several). */
 rp_code rp_writer_raise_ceiling(rp_capture *capture, int64_t device,
                                 const rp_capture_ceiling *ceiling, rp_error *error);

@@ -71,38 +71,23 @@ typedef struct loader {
 /* ---- Rows ------------------------------------------------------------------------------------ */
 
 static rp_code damaged(loader *l, const char *what) {
-    return rp_fail(l->error, RP_INPUT,
-                   "the capture \"%s\" is damaged: %s; make it again, or copy it again",
-                   l->capture->path ? l->capture->path : "in memory", what);
+    return rp_db_damaged(l->capture, what, l->error);
+}
+
+typedef struct reading {
+    loader *loader;
+    rp_code (*take)(loader *, sqlite3_stmt *);
+} reading;
+
+static rp_code take_row(void *context, sqlite3_stmt *row) {
+    const reading *r = context;
+    return r->take(r->loader, row);
 }
 
 /* Calls TAKE for each row of SQL. */
 static rp_code for_each(loader *l, const char *sql, rp_code (*take)(loader *, sqlite3_stmt *)) {
-    sqlite3_stmt *statement = NULL;
-    rp_code code = rp_db_prepare(l->capture, &statement, sql, l->error);
-    bool row = true;
-    while (code == RP_OK) {
-        code = rp_db_next(l->capture, statement, &row, l->error);
-        if (code != RP_OK || !row)
-            break;
-        code = take(l, statement);
-    }
-    sqlite3_finalize(statement);
-    return code;
-}
-
-static bool is_index(int64_t id, size_t count) {
-    return id >= 0 && (uint64_t)id < count;
-}
-
-static rp_provenance column_provenance(sqlite3_stmt *row, int column) {
-    int64_t value = rp_column_integer(row, column);
-    return value >= 0 && value < RP_PROVENANCES ? (rp_provenance)value : RP_ABSENT;
-}
-
-static rp_cache_state column_cache(sqlite3_stmt *row, int column) {
-    int64_t value = rp_column_integer(row, column);
-    return value >= 0 && value <= RP_CACHE_WARM ? (rp_cache_state)value : RP_CACHE_UNKNOWN;
+    reading r = {l, take};
+    return rp_db_each(l->capture, sql, take_row, &r, l->error);
 }
 
 static rp_code take_device(loader *l, sqlite3_stmt *row) {
@@ -154,7 +139,7 @@ static void column_word(sqlite3_stmt *row, int column, char *word, size_t size) 
 static rp_code take_ceiling(loader *l, sqlite3_stmt *row) {
     int64_t id = rp_column_integer(row, 0);
     char kind[16];
-    if (!is_index(id, l->profile->device_count))
+    if (!rp_is_index(id, l->profile->device_count))
         return damaged(l, "a ceiling is of no device");
     rp_profile_device *device = &l->profile->devices[id];
     rp_capture_ceiling *grown =
@@ -169,7 +154,7 @@ static rp_code take_ceiling(loader *l, sqlite3_stmt *row) {
     column_word(row, 3, ceiling->path, sizeof ceiling->path);
     column_word(row, 4, ceiling->level, sizeof ceiling->level);
     ceiling->rate = rp_column_real(row, 5);
-    ceiling->provenance = column_provenance(row, 6);
+    ceiling->provenance = rp_column_provenance(row, 6);
     return RP_OK;
 }
 
@@ -189,7 +174,7 @@ static rp_code take_note(loader *l, sqlite3_stmt *row) {
 static rp_code take_copy(loader *l, sqlite3_stmt *row) {
     rp_profile *profile = l->profile;
     int64_t device = rp_column_integer(row, 0), count = rp_column_integer(row, 2);
-    if (!is_index(device, profile->device_count)) {
+    if (!rp_is_index(device, profile->device_count)) {
         if (device != -1)
             return damaged(l, "a copy is of no device");
         return RP_OK; /* of no known device: there is nothing to hold it against */
@@ -239,7 +224,7 @@ static rp_code take_config(loader *l, sqlite3_stmt *row) {
         config->block[i] = (uint32_t)sqlite3_column_int64(row, 5 + i);
     }
     if (sqlite3_column_int64(row, 0) != (int64_t)l->config_count - 1 ||
-        !is_index(config->kernel, l->kernel_count))
+        !rp_is_index(config->kernel, l->kernel_count))
         return damaged(l, "a config is of no kernel");
     return RP_OK;
 }
@@ -250,10 +235,10 @@ static rp_code take_place(loader *l, sqlite3_stmt *row) {
     place_row *place = &l->places[l->place_count++];
     *place = (place_row){.device = rp_column_integer(row, 1),
                          .process = rp_column_integer(row, 2),
-                         .time_provenance = column_provenance(row, 3),
-                         .cache = column_cache(row, 4)};
+                         .time_provenance = rp_column_provenance(row, 3),
+                         .cache = rp_column_cache(row, 4)};
     if (sqlite3_column_int64(row, 0) != (int64_t)l->place_count - 1 ||
-        !is_index(place->device, l->profile->device_count))
+        !rp_is_index(place->device, l->profile->device_count))
         return damaged(l, "a launch is on no device");
     return RP_OK;
 }
@@ -282,7 +267,7 @@ static rp_code take_range(loader *l, sqlite3_stmt *row) {
     int64_t parent = rp_column_integer(row, 1);
     const char *name = (const char *)sqlite3_column_text(row, 2);
     if (sqlite3_column_int64(row, 0) != (int64_t)l->range_count || !name ||
-        !(parent == -1 || is_index(parent, l->range_count)))
+        !(parent == -1 || rp_is_index(parent, l->range_count)))
         return damaged(l, "its ranges are not numbered in order");
     const char *glob = l->filter ? l->filter->range_glob : NULL;
     range_row *range = &l->ranges[l->range_count];
@@ -299,18 +284,18 @@ static rp_code take_summary(loader *l, sqlite3_stmt *row) {
     int64_t config = rp_column_integer(row, 1), device = rp_column_integer(row, 2);
     int64_t launches = rp_column_integer(row, 4), counted = rp_column_integer(row, 5);
     if (sqlite3_column_int64(row, 0) != (int64_t)l->stored.count ||
-        !is_index(config, l->config_count) || !is_index(device, l->profile->device_count) ||
+        !rp_is_index(config, l->config_count) || !rp_is_index(device, l->profile->device_count) ||
         launches < 0 || counted < 0)
         return damaged(l, "a summary is of no config or device");
     size_t before = l->stored.count;
-    rp_summary *summary = rp_summaries_at(&l->stored, config, device, -1, column_cache(row, 3));
+    rp_summary *summary = rp_summaries_at(&l->stored, config, device, -1, rp_column_cache(row, 3));
     if (!summary)
         return rp_db_no_memory(l->error);
     if (l->stored.count == before)
         return damaged(l, "a summary is there twice");
     summary->launches = (uint64_t)launches;
     summary->counted = (uint64_t)counted;
-    summary->time_provenance = column_provenance(row, 6);
+    summary->time_provenance = rp_column_provenance(row, 6);
     summary->time = rp_column_stat(row, 7);
     summary->time_warm = rp_column_stat(row, 12);
     return RP_OK;
@@ -319,7 +304,7 @@ static rp_code take_summary(loader *l, sqlite3_stmt *row) {
 static rp_code take_summary_quantity(loader *l, sqlite3_stmt *row) {
     int64_t index = rp_column_integer(row, 0);
     const char *key = (const char *)sqlite3_column_text(row, 1);
-    if (!is_index(index, l->stored.count) || !key)
+    if (!rp_is_index(index, l->stored.count) || !key)
         return damaged(l, "a quantity is of no summary");
     rp_quantity quantity = rp_quantity_find(key);
     if (quantity == RP_QUANTITIES)
@@ -327,7 +312,7 @@ static rp_code take_summary_quantity(loader *l, sqlite3_stmt *row) {
     rp_summary_quantity *item = rp_summary_slot(&l->stored.items[index], quantity);
     if (!item)
         return rp_db_no_memory(l->error);
-    item->provenance = column_provenance(row, 2);
+    item->provenance = rp_column_provenance(row, 2);
     item->stat = rp_column_stat(row, 3);
     item->time = rp_column_stat(row, 8);
     return RP_OK;
@@ -397,7 +382,7 @@ static const table_reader for_scan[] = {
 
 static rp_code take_first_launch(loader *l, sqlite3_stmt *row) {
     int64_t launch = rp_column_integer(row, 0);
-    if (!is_index(launch, l->profile->launches_total))
+    if (!rp_is_index(launch, l->profile->launches_total))
         return damaged(l, "a first launch is none");
     l->first_launches[launch / 8] |= (unsigned char)(1U << launch % 8);
     return RP_OK;
@@ -533,9 +518,9 @@ static rp_code read_launch(loader *l, sqlite3_stmt *row, launch_row *launch) {
                            .start_ns = rp_column_integer(row, 4),
                            .time_ns = rp_column_real(row, 5),
                            .range = rp_column_integer(row, 6)};
-    if (!is_index(launch->id, l->profile->launches_total) ||
-        !is_index(launch->config, l->config_count) || !is_index(place, l->place_count) ||
-        !(launch->range == -1 || is_index(launch->range, l->range_count)) ||
+    if (!rp_is_index(launch->id, l->profile->launches_total) ||
+        !rp_is_index(launch->config, l->config_count) || !rp_is_index(place, l->place_count) ||
+        !(launch->range == -1 || rp_is_index(launch->range, l->range_count)) ||
         !(isnan(launch->time_ns) || (launch->time_ns > 0 && launch->time_ns < 9e18)) ||
         launch->start_ns > INT64_MAX / 2)
         return damaged(l, "a launch names what is not there");

@@ -116,7 +116,8 @@ const char rp_capture_schema[] =
 
     "CREATE TABLE notes(\n"
     "  id INTEGER PRIMARY KEY, severity TEXT NOT NULL, -- info warning error\n"
-    "  text TEXT NOT NULL\n"
+    "  text TEXT NOT NULL,\n"
+    "  derived INTEGER NOT NULL -- 1: follows from the rest, made anew when captures are joined\n"
     ");\n"
 
     "CREATE TABLE provenances(id INTEGER PRIMARY KEY, name TEXT NOT NULL);\n"

@@ -72,6 +72,32 @@ rp_code rp_db_next(rp_capture *capture, sqlite3_stmt *statement, bool *row, rp_e
     return *row || result == SQLITE_DONE ? RP_OK : rp_db_fail(capture, error);
 }
 
+rp_code rp_db_each(rp_capture *capture, const char *sql,
+                   rp_code (*take)(void *context, sqlite3_stmt *row), void *context,
+                   rp_error *error) {
+    sqlite3_stmt *statement = NULL;
+    bool row = true;
+    rp_code code = rp_db_prepare(capture, &statement, sql, error);
+    while (code == RP_OK) {
+        code = rp_db_next(capture, statement, &row, error);
+        if (code != RP_OK || !row)
+            break;
+        code = take(context, statement);
+    }
+    sqlite3_finalize(statement);
+    return code;
+}
+
+rp_code rp_db_damaged(const rp_capture *capture, const char *what, rp_error *error) {
+    return rp_fail(error, RP_INPUT,
+                   "the capture \"%s\" is damaged: %s; make it again, or copy it again",
+                   capture->path ? capture->path : "in memory", what);
+}
+
+bool rp_is_index(int64_t id, size_t count) {
+    return id >= 0 && (uint64_t)id < count;
+}
+
 void rp_bind_integer(sqlite3_stmt *statement, int column, int64_t value) {
     if (value == -1)
         sqlite3_bind_null(statement, column);
@@ -97,6 +123,16 @@ double rp_column_real(sqlite3_stmt *statement, int column) {
     return sqlite3_column_type(statement, column) == SQLITE_NULL
                ? NAN
                : sqlite3_column_double(statement, column);
+}
+
+rp_provenance rp_column_provenance(sqlite3_stmt *statement, int column) {
+    int64_t value = rp_column_integer(statement, column);
+    return value >= 0 && value < RP_PROVENANCES ? (rp_provenance)value : RP_ABSENT;
+}
+
+rp_cache_state rp_column_cache(sqlite3_stmt *statement, int column) {
+    int64_t value = rp_column_integer(statement, column);
+    return value >= 0 && value <= RP_CACHE_WARM ? (rp_cache_state)value : RP_CACHE_UNKNOWN;
 }
 
 char *rp_column_text(sqlite3_stmt *statement, int column, bool *failed) {

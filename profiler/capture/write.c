@@ -40,7 +40,7 @@ static const char *const insert_sql[RP_INSERTS] = {
     [RP_INSERT_MEMORY] = "INSERT INTO memory(device, process, time_ns, address, bytes, kind)"
                          " VALUES(?,?,?,?,?,?)",
     [RP_INSERT_RANGE] = "INSERT INTO ranges VALUES(?,?,?,?,?)",
-    [RP_INSERT_NOTE] = "INSERT INTO notes(severity, text) VALUES(?,?)",
+    [RP_INSERT_NOTE] = "INSERT INTO notes(severity, text, derived) VALUES(?,?,?)",
 };
 
 /* The prepared statement of KIND. */
@@ -129,13 +129,13 @@ rp_code rp_capture_add_device(rp_capture *capture, const rp_device_record *devic
                               rp_error *error) {
     rp_writer *writer = capture->writer;
     const rp_device_record *d = device;
-    rp_code code =
-        record_id(&writer->devices, writer->device_count, id, error,
-                  "%s\n%s\n%s\n%s\n%lld %d %d %lld %lld %lld %lld %a %a %d", or_empty(d->name),
-                  or_empty(d->chip), or_empty(d->uuid), or_empty(d->pci_id), (long long)d->ordinal,
-                  d->cc_major, d->cc_minor, (long long)d->sm_count, (long long)d->memory_bytes,
-                  (long long)d->l2_bytes, (long long)d->memory_bus_bits, d->sm_clock_hz,
-                  d->memory_clock_hz, d->emulated);
+    rp_code code = record_id(
+        &writer->devices, writer->device_count, id, error,
+        "%lld %s\n%s\n%s\n%s\n%lld %d %d %lld %lld %lld %lld %a %a %d",
+        (long long)writer->device_namespace, or_empty(d->name), or_empty(d->chip),
+        or_empty(d->uuid), or_empty(d->pci_id), (long long)d->ordinal, d->cc_major, d->cc_minor,
+        (long long)d->sm_count, (long long)d->memory_bytes, (long long)d->l2_bytes,
+        (long long)d->memory_bus_bits, d->sm_clock_hz, d->memory_clock_hz, d->emulated);
     if (code != RP_OK || *id < (int64_t)writer->device_count)
         return code;
     if (!RP_ARRAY_ROOM(writer->totals, writer->device_capacity, writer->device_count))
@@ -460,8 +460,8 @@ void rp_capture_show_progress(rp_capture *capture, rp_progress *progress) {
 
 /* ---- Counters -------------------------------------------------------------------------------- */
 
-static rp_code add_metric(rp_capture *capture, const char *name, const char *unit,
-                          const char *quantity, int64_t *id, rp_error *error) {
+rp_code rp_writer_metric(rp_capture *capture, const char *name, const char *unit,
+                         const char *quantity, int64_t *id, rp_error *error) {
     rp_writer *writer = capture->writer;
     int64_t *known = rp_map_put(&writer->metrics, name, strlen(name), NULL);
     if (!known)
@@ -487,7 +487,7 @@ static rp_code add_metric(rp_capture *capture, const char *name, const char *uni
 
 rp_code rp_capture_metric(rp_capture *capture, const char *name, const char *unit, int64_t *id,
                           rp_error *error) {
-    return add_metric(capture, name, unit, NULL, id, error);
+    return rp_writer_metric(capture, name, unit, NULL, id, error);
 }
 
 static int by_key(const void *a, const void *b) {
@@ -580,7 +580,7 @@ rp_code rp_capture_add_quantity(rp_capture *capture, int64_t launch, rp_quantity
         char name[64];
         int64_t id;
         snprintf(name, sizeof name, "roofprof:%s", info->key);
-        rp_code code = add_metric(capture, name, info->unit, info->key, &id, error);
+        rp_code code = rp_writer_metric(capture, name, info->unit, info->key, &id, error);
         if (code != RP_OK)
             return code;
         writer->given[quantity] = (int32_t)id + 1;
@@ -701,6 +701,7 @@ rp_code rp_capture_add_note(rp_capture *capture, const char *severity, rp_error 
         return rp_db_no_memory(error);
     rp_bind_text(row, 1, severity);
     rp_bind_text(row, 2, text);
+    sqlite3_bind_int(row, 3, capture->writer->finishing);
     code = rp_db_run(capture, row, error);
     sqlite3_clear_bindings(row);
     free(text);
