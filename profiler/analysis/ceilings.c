@@ -182,8 +182,10 @@ static void add_collected(rp_roofs *roofs, const rp_profile_device *seen) {
         }
         bool clocked = ceiling->compute || strcmp(ceiling->level, "dram") != 0;
         roof->observed = ceiling->rate;
-        roof->provenance = RP_THEORETICAL;
-        roof->source = "peak per cycle x cycles per second, came with the capture";
+        roof->provenance = ceiling->provenance;
+        roof->source = ceiling->provenance == RP_THEORETICAL
+                           ? "peak per cycle x cycles per second, came with the capture"
+                           : "came with the capture";
         if (clocked && isnan(roof->clock_hz))
             roof->clock_hz = roofs->nominal_clock;
         if (isnan(roof->nominal)) {

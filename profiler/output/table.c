@@ -322,11 +322,21 @@ static void print_csv(const rp_table *table, FILE *file) {
     }
 }
 
+/* Markup of Markdown is escaped by a backslash, markup of HTML by entities: renderers that let HTML
+ * through see none. */
 void rp_md_text(FILE *file, const char *text) {
     for (; *text; text++) {
-        if (strchr("\\`*_{}[]<>#|~&$!", *text))
-            fputc('\\', file);
-        fputc(*text == '\n' || *text == '\r' ? ' ' : *text, file);
+        if (*text == '<')
+            fputs("&lt;", file);
+        else if (*text == '>')
+            fputs("&gt;", file);
+        else if (*text == '&')
+            fputs("&amp;", file);
+        else {
+            if (strchr("\\`*_{}[]#|~$!", *text))
+                fputc('\\', file);
+            fputc(*text == '\n' || *text == '\r' ? ' ' : *text, file);
+        }
     }
 }
 

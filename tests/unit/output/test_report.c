@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The report in each format: the JSON keys that others rely on, unknown as null, hostile names that
+ * do nothing, lines that fit.
+ */
+#include "fixture.h"
+
+#include "output/report.h"
+#include "support/text.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <yajl/yajl_tree.h>
+
+static const char hostile[] =
+    "k`id`$(id)\"'<script>alert(1)</script>{/Symbol a}@x\n=\x1b[31m\xff|\xe2\x80\xae[l](u)';--";
+
+static fixture f;
+static char *text;
+
+static int setup(void **state) {
+    (void)state;
+    fixture_start(&f, "NVIDIA A100-SXM4-40GB");
+    rp_group *g = fixture_kernel(&f, "saxpy", 4, 1e-3);
+    fixture_shape(g, 4096, 256);
+    fixture_set(g, RP_Q_FLOPS_FP32_VECTOR, 2e8);
+    fixture_set(g, RP_Q_DRAM_BYTES, 1.2e9);
+    fixture_kernel(&f, "not counted", 1, 2e-3);
+    fixture_set(fixture_kernel(&f, hostile, 2, 5e-4), RP_Q_DRAM_BYTES, 2e9);
+    fixture_analyse(&f);
+    return 0;
+}
+
+static int teardown(void **state) {
+    (void)state;
+    fixture_end(&f);
+    return 0;
+}
+
+static const char *print(rp_format format, size_t width, bool evidence) {
+    rp_print_options options = {.format = format, .style = {.width = width}};
+    size_t size;
+    free(text);
+    text = NULL;
+    FILE *file = open_memstream(&text, &size);
+    if (evidence)
+        rp_print_evidence(file, &f.report, &options);
+    else
+        rp_print_report(file, &f.report, &options);
+    fclose(file);
+    return text;
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------ */
+
+static yajl_val parse(bool evidence) {
+    char error[256] = "";
+    yajl_val root = yajl_tree_parse(print(RP_FORMAT_JSON, 80, evidence), error, sizeof error);
+    if (!root)
+        fail_msg("%s in:\n%s", error, text);
+    return root;
+}
+
+/* The value at a path of keys joined with '.'; fails the test if it is not there. */
+static yajl_val at(yajl_val root, const char *path) {
+    char copy[128], *rest = copy;
+    snprintf(copy, sizeof copy, "%s", path);
+    for (char *key = strsep(&rest, "."); key; key = strsep(&rest, ".")) {
+        const char *one[] = {key, NULL};
+        yajl_val next = yajl_tree_get(root, one, yajl_t_any);
+        if (!next)
+            fail_msg("no %s (of %s)", key, path);
+        root = next;
+    }
+    return root;
+}
+
+static yajl_val kernel_named(yajl_val root, const char *name) {
+    yajl_val kernels = at(root, "kernels");
+    for (size_t i = 0; i < YAJL_GET_ARRAY(kernels)->len; i++) {
+        yajl_val kernel = YAJL_GET_ARRAY(kernels)->values[i];
+        if (strcmp(YAJL_GET_STRING(at(kernel, "name")), name) == 0)
+            return kernel;
+    }
+    fail_msg("no kernel %s", name);
+    return kernels; /* not reached */
+}
+
+static void json_has_every_key(void **state) {
+    (void)state;
+    static const char *const keys[] = {"schema",
+                                       "device.name",
+                                       "device.chip",
+                                       "device.compute_capability",
+                                       "device.source",
+                                       "ceilings",
+                                       "kernels",
+                                       "summary.gpu_time_s",
+                                       "summary.wall_time_s",
+                                       "summary.time_share_by_bound.memory",
+                                       "summary.time_share_by_bound.unknown",
+                                       "summary.utilization.capacity",
+                                       "summary.utilization.bandwidth",
+                                       "summary.utilization.compute",
+                                       "notes"};
+    static const char *const kernel_keys[] = {"name",
+                                              "launches",
+                                              "time_s",
+                                              "time_share",
+                                              "time_provenance",
+                                              "flops.fp32_vector",
+                                              "flops.fp64_vector",
+                                              "flops_total",
+                                              "flops_provenance",
+                                              "bytes.dram",
+                                              "bytes.l2",
+                                              "bytes.l1",
+                                              "bytes.shared",
+                                              "bytes_provenance",
+                                              "intensity.dram",
+                                              "intensity.l2",
+                                              "flops_per_s",
+                                              "side",
+                                              "bound",
+                                              "bound_by",
+                                              "reason",
+                                              "roof_fraction",
+                                              "calibrated_fraction",
+                                              "ceiling_times_s",
+                                              "time_lost_s",
+                                              "above_roof",
+                                              "cache",
+                                              "notes"};
+    yajl_val root = parse(false);
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        at(root, keys[i]);
+    yajl_val kernels = at(root, "kernels");
+    assert_int_equal(YAJL_GET_ARRAY(kernels)->len, 3);
+    for (size_t k = 0; k < 3; k++)
+        for (size_t i = 0; i < sizeof kernel_keys / sizeof *kernel_keys; i++)
+            at(YAJL_GET_ARRAY(kernels)->values[k], kernel_keys[i]);
+    assert_string_equal(YAJL_GET_STRING(at(root, "schema")), "roofprof.report/1");
+    yajl_val ceiling = YAJL_GET_ARRAY(at(root, "ceilings"))->values[0];
+    assert_string_equal(YAJL_GET_STRING(at(ceiling, "kind")), "compute");
+    at(ceiling, "precision");
+    at(ceiling, "path");
+    at(ceiling, "flops_per_s");
+    at(ceiling, "provenance");
+    yajl_tree_free(root);
+}
+
+static void json_values(void **state) {
+    (void)state;
+    yajl_val root = parse(true), k = kernel_named(root, "saxpy");
+    assert_near(YAJL_GET_DOUBLE(at(k, "time_s")), 4e-3, 1e-12);
+    assert_near(YAJL_GET_DOUBLE(at(k, "flops.fp32_vector")), 8e8, 1);
+    assert_near(YAJL_GET_DOUBLE(at(k, "bytes.dram")), 4.8e9, 1);
+    assert_near(YAJL_GET_DOUBLE(at(k, "intensity.dram")), 1.0 / 6, 1e-9);
+    assert_near(YAJL_GET_DOUBLE(at(k, "ceiling_times_s.dram")), 4.8e9 / 1555.2e9, 1e-6);
+    assert_string_equal(YAJL_GET_STRING(at(k, "bound")), "memory");
+    assert_string_equal(YAJL_GET_STRING(at(k, "bound_by")), "dram");
+    assert_true(YAJL_GET_ARRAY(at(k, "evidence"))->len > 5);
+    k = kernel_named(root, "not counted");
+    static const char *const unknown[] = {"flops.fp32_vector", "flops_total", "bytes.dram",
+                                          "intensity.dram",    "flops_per_s", "roof_fraction",
+                                          "time_lost_s",       "int_ops",     "cache"};
+    for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++)
+        if (!YAJL_IS_NULL(at(k, unknown[i])))
+            fail_msg("%s is not null", unknown[i]);
+    assert_string_equal(YAJL_GET_STRING(at(k, "bound")), "unknown");
+    yajl_tree_free(root);
+}
+
+/* ---- Hostile names --------------------------------------------------------------------------- */
+
+static void assert_harmless(const char *page) {
+    for (const char *p = page; *p; p++)
+        if ((unsigned char)*p < 0x20 && *p != '\n')
+            fail_msg("control character %d", *p);
+    if (strstr(page, "\xff") || strstr(page, "\xe2\x80\xae"))
+        fail_msg("bytes that do not print went through");
+}
+
+static void hostile_name_in_every_format(void **state) {
+    (void)state;
+    for (int evidence = 0; evidence < 2; evidence++) {
+        assert_harmless(print(RP_FORMAT_TEXT, 200, evidence));
+        assert_harmless(print(RP_FORMAT_MD, 200, evidence));
+        assert_null(strstr(text, "<script"));
+        assert_harmless(print(RP_FORMAT_CSV, 200, evidence));
+        assert_harmless(print(RP_FORMAT_HTML, 200, evidence));
+        assert_null(strstr(text, "<script>alert"));
+        assert_null(strstr(text, "alert(1)</script>"));
+    }
+    yajl_val root = parse(false);
+    kernel_named(root, "k`id`$(id)\"'<script>alert(1)</script>{/Symbol a}@x\n=\x1b[31m\\xff|"
+                       "\xe2\x80\xae[l](u)';--");
+    yajl_tree_free(root);
+    print(RP_FORMAT_CSV, 80, false);
+    int lines = 0;
+    for (const char *p = text; *p; p++)
+        lines += *p == '\n';
+    assert_int_equal(lines, 4); /* header and three kernels: the name brought no line of its own */
+}
+
+/* ---- Text ------------------------------------------------------------------------------------ */
+
+static void text_fits_the_terminal(void **state) {
+    (void)state;
+    for (size_t width = 80; width <= 200; width += 7) {
+        const char *p = print(RP_FORMAT_TEXT, width, false);
+        while (*p) {
+            size_t length = strcspn(p, "\n");
+            char *line = strndup(p, length);
+            if (rp_text_columns(line) > width)
+                fail_msg("width %zu: '%s'", width, line);
+            free(line);
+            p += length + (p[length] == '\n');
+        }
+    }
+}
+
+static void text_says_what_matters(void **state) {
+    (void)state;
+    print(RP_FORMAT_TEXT, 160, false);
+    assert_non_null(strstr(text, "memory: dram"));
+    assert_non_null(strstr(text, "no counts: only times are known"));
+    assert_non_null(strstr(text, "above the roof"));
+    assert_non_null(strstr(text, "known      times measured; FLOPs not known, counted"));
+    print(RP_FORMAT_TEXT, 160, true);
+    assert_non_null(strstr(text, "not counted"));
+    assert_non_null(strstr(text, "fp32_vector"));
+}
+
+static void csv_columns_and_rows_agree(void **state) {
+    (void)state;
+    print(RP_FORMAT_CSV, 80, false);
+    const char *line = text;
+    size_t columns = 0;
+    for (int row = 0; *line; row++) {
+        size_t commas = 0;
+        bool quoted = false;
+        for (; *line && *line != '\n'; line++) {
+            quoted ^= *line == '"';
+            commas += *line == ',' && !quoted;
+        }
+        line += *line == '\n';
+        if (row == 0)
+            columns = commas;
+        assert_int_equal(commas, columns);
+    }
+}
+
+static void top_says_what_it_leaves_out(void **state) {
+    (void)state;
+    rp_print_options options = {.format = RP_FORMAT_TEXT, .style = {.width = 120}, .top = 1};
+    size_t size;
+    free(text);
+    FILE *file = open_memstream(&text, &size);
+    rp_print_report(file, &f.report, &options);
+    fclose(file);
+    assert_non_null(strstr(text, "and 2 more kernels"));
+}
+
+static void page_is_self_contained(void **state) {
+    (void)state;
+    print(RP_FORMAT_HTML, 80, false);
+    assert_null(strstr(text, "http://"));
+    assert_null(strstr(text, "src="));
+    assert_null(strstr(text, "<link"));
+    assert_non_null(strstr(text, "Content-Security-Policy"));
+    assert_non_null(strstr(text, "</html>"));
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(json_has_every_key),           TEST(json_values),
+        TEST(hostile_name_in_every_format), TEST(text_fits_the_terminal),
+        TEST(text_says_what_matters),       TEST(csv_columns_and_rows_agree),
+        TEST(top_says_what_it_leaves_out),  TEST(page_is_self_contained),
+    };
+    int result = cmocka_run_group_tests(tests, NULL, NULL);
+    free(text);
+    return result;
+}
