@@ -24,10 +24,10 @@
 /* Longer than a day on one kernel is a broken record, not a kernel. */
 #define LONGEST_NS UINT64_C(86400000000000)
 
-typedef struct text {
+typedef struct span {
     const char *at;
     size_t length;
-} text;
+} span;
 
 typedef struct config {
     spool_config record;
@@ -58,7 +58,7 @@ typedef struct ingest {
     rp_error *error;
     spool_header header;
     char host[256], program[512];
-    text *names;
+    span *names;
     size_t name_count;
     config *configs;
     size_t config_count;
@@ -155,12 +155,12 @@ static rp_code collect_name(ingest *in, const uint8_t *payload, size_t length) {
     if (id != in->name_count)
         return damaged(in, "a name is out of order");
     if ((room & (room - 1)) == 0) {
-        text *grown = realloc(in->names, (room ? room * 2 : 1) * sizeof *grown);
+        span *grown = realloc(in->names, (room ? room * 2 : 1) * sizeof *grown);
         if (!grown)
             return no_memory(in);
         in->names = grown;
     }
-    in->names[in->name_count++] = (text){(const char *)payload + sizeof id, length - sizeof id};
+    in->names[in->name_count++] = (span){(const char *)payload + sizeof id, length - sizeof id};
     return RP_OK;
 }
 
