@@ -229,17 +229,19 @@ void rp_print_evidence(FILE *file, const rp_report *report, const rp_print_optio
     for (size_t i = 0; i < shown; i++) {
         const rp_report_kernel *kernel = &report->kernels[i];
         rp_table *table = rp_evidence_table(kernel);
+        char *name = rp_text_printable(kernel->short_name, strlen(kernel->short_name));
         if (options->format == RP_FORMAT_TEXT) {
             text_verdict(file, report, kernel);
         } else if (options->format == RP_FORMAT_MD) {
             fprintf(file, "## #%d ", kernel->number);
-            rp_md_text(file, kernel->short_name);
+            rp_md_text(file, name ? name : "");
             fputs("\n\n", file);
         } else if (options->format == RP_FORMAT_HTML) {
             fprintf(file, "<h2>#%d ", kernel->number);
-            rp_html_text(file, kernel->short_name);
+            rp_html_text(file, name ? name : "");
             fputs("</h2>\n", file);
         }
+        free(name);
         rp_table_print(table, file, options->format, options->style);
         rp_table_free(table);
         if (options->format != RP_FORMAT_CSV && i + 1 < shown)

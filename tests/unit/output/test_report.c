@@ -68,8 +68,10 @@ static yajl_val at(yajl_val root, const char *path) {
     for (char *key = strsep(&rest, "."); key; key = strsep(&rest, ".")) {
         const char *one[] = {key, NULL};
         yajl_val next = yajl_tree_get(root, one, yajl_t_any);
-        if (!next)
+        if (!next) {
             fail_msg("no %s (of %s)", key, path);
+            return root; /* not reached */
+        }
         root = next;
     }
     return root;
