@@ -9,6 +9,7 @@
 #ifndef RP_PLOTS_PLOTS_H
 #define RP_PLOTS_PLOTS_H
 
+#include "analysis/plan.h"
 #include "analysis/report.h"
 #include <stdio.h>
 
@@ -52,5 +53,8 @@ rp_code rp_plot_roofline_ascii(const rp_report *report, const rp_plot_options *o
 /* Several devices in one picture, no kernels. SPARSE: the 2:4 ceilings. */
 rp_code rp_plot_compare(const rp_device *const *devices, size_t n, bool sparse,
                         const rp_plot_options *options, rp_error *error);
+
+/* A plan: memory by part against what the device has, and the times of a step. */
+rp_code rp_plot_plan(const rp_plan *plan, const rp_plot_options *options, rp_error *error);
 
 #endif

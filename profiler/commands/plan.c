@@ -107,7 +107,7 @@ static const rp_option table[] = {
     [BUFFERS] = {"buffers", 0, "BYTES", "context and workspaces of a device (default 1G)"},
     [CEILINGS] = {"ceilings", 0, "WHICH", "printed (default), theoretical or calibrated"},
     [FORMAT] = {"format", 0, "FORMAT", "text, json, csv, md or html"},
-    [PLOT] = {"plot", 0, "FILE", "draw the rooflines of the devices (.png, .svg, .pdf)"},
+    [PLOT] = {"plot", 0, "FILE", "draw memory and times of the devices (.png, .svg, .pdf)"},
     [HWDB] = {"hwdb", 0, "FILE", "records of your own, over the shipped ones"},
     [OUTPUT] = {"output", 'o', "FILE", "write there instead of to standard output"}};
 
@@ -361,12 +361,12 @@ static rp_code find_devices(const rp_hwdb *db, const char *names, const rp_devic
     return code;
 }
 
-static rp_code draw(const request *r, const rp_device *const *devices, size_t n, rp_error *error) {
+static rp_code draw(const request *r, const rp_plan *plan, rp_error *error) {
     rp_plot_options options = RP_PLOT_OPTIONS_INIT;
     rp_code code = rp_plot_format_of(r->plot, &options.format, error);
 
     options.output = r->plot;
-    return code != RP_OK ? code : rp_plot_compare(devices, n, false, &options, error);
+    return code != RP_OK ? code : rp_plot_plan(plan, &options, error);
 }
 
 static rp_code plan_it(const request *r, rp_error *error) {
@@ -386,7 +386,7 @@ static rp_code plan_it(const request *r, rp_error *error) {
         code = rp_output_commit(&output, error);
     }
     if (code == RP_OK && r->plot)
-        code = draw(r, devices, n, error);
+        code = draw(r, &plan, error);
     rp_plan_free(&plan);
     rp_hwdb_free(db);
     return code;
