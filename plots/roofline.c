@@ -437,7 +437,7 @@ static rp_code never_empty(const rp_gnuplot *g, const char *name, int columns, r
     if (lines < 2) {
         fseek(file, 0, SEEK_END);
         for (int i = 0; i < columns; i++)
-            fputs(i ? "\t1e-300" : "1e-300", file);
+            fputs(i ? "\t1e300" : "1e300", file);
         fputc('\n', file);
     }
     return rp_gnuplot_close_file(file, name, error);
