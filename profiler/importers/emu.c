@@ -17,7 +17,7 @@
 
 static const char schema[] = "roofprof.emulator.counts/1";
 
-enum { DEVICES = 64, SECTOR = 32, MAX_FAILURES_TOLD = 8 };
+enum { DEVICES = 64, SECTOR = 32, MAX_FAILURES_TOLD = 8, DEEPEST = 1000 };
 
 typedef struct kernel {
     int64_t id;
@@ -418,7 +418,18 @@ static rp_code read_record(reader *r, yajl_val record, rp_error *error) {
 /* ---- The file
  * ---------------------------------------------------------------------------------------- */
 
+/* yajl's tree frees itself by recursion: a line of brackets would exhaust the stack. Brackets inside
+ * strings count too; records nest three deep and names hold few. */
+static bool too_deep(const char *line, size_t length) {
+    int depth = 0;
+    for (size_t i = 0; i < length && depth <= DEEPEST; i++)
+        depth += line[i] == '[' || line[i] == '{' ? 1 : line[i] == ']' || line[i] == '}' ? -1 : 0;
+    return depth > DEEPEST;
+}
+
 static rp_code read_line(reader *r, const char *line, size_t length, rp_error *error) {
+    if (too_deep(line, length))
+        return refuse(r, error, "a line nested too deep to be a record");
     char *copy = malloc(length + 1), message[256];
     if (!copy)
         return rp_fail(error, RP_INTERNAL, "%s: no memory", r->path);
