@@ -147,7 +147,10 @@ static bool join_roof(rp_plot_layout *l, const rp_ceiling *c, bool used) {
             continue;
         char added[96], joined[200];
         if (c->compute)
-            snprintf(added, sizeof added, "%s%s", precision_title(c->precision),
+            snprintf(added, sizeof added, "%s%s%s", precision_title(c->precision),
+                     c->path == r->path     ? ""
+                     : c->path == RP_TENSOR ? " tensor"
+                                            : " vector",
                      *c->accumulate ? " (FP16 acc.)" : "");
         else
             snprintf(added, sizeof added, "%s", rp_level_name(c->level));
@@ -175,6 +178,7 @@ static rp_code make_roofs(rp_plot_layout *l, const rp_report *report, size_t dev
             continue;
         rp_plot_roof *r = &l->roofs[l->roof_count++];
         r->compute = c->compute;
+        r->path = c->path;
         r->used = used;
         r->rate = c->rate;
         r->provenance = c->provenance;

@@ -18,7 +18,9 @@ typedef struct rp_plot_axis { /* logarithmic */
 } rp_plot_axis;
 
 typedef struct rp_plot_roof { /* one ceiling */
-    bool compute, used;       /* used: some kernel's arithmetic runs under it; DRAM always */
+    bool compute;
+    rp_hw_path path; /* of a compute ceiling; of the first, where several are one line */
+    bool used;       /* used: some kernel's arithmetic runs under it; DRAM always */
     double rate;
     char label[96];
     double x0, y0, x1, y1;     /* the segment that is drawn */
