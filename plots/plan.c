@@ -131,7 +131,8 @@ static void write_totals(FILE *f, const picture *p) {
         const rp_plan_device *d = &p->plan->devices[i];
         char total[32], words[64];
         rp_format_si(total, sizeof total, d->memory.total, "B");
-        snprintf(words, sizeof words, "%s%s", total, d->fits == 0 ? ", too much" : "");
+        snprintf(words, sizeof words, "%s%s", total,
+                 d->fits == 0 && p->plan->device_count <= 4 ? ", too much" : "");
         text(f, (double)i + 0.5, d->memory.total / 1e9 + 0.03 * p->memory_max, words);
     }
 }
@@ -161,7 +162,7 @@ static void write_names(FILE *f, const picture *p) {
         text(f, left, y, d->device->name);
         text(f, right, y, d->device->name);
         snprintf(words, sizeof words, "%s%s", n > 3 ? "" : "bound: ", d->bound);
-        if (n <= 6)
+        if (n <= 4)
             text(f, right, p->panel_bottom - p->font * 3.6, words);
     }
 }
