@@ -460,8 +460,7 @@ static void test_views(void **state) {
     rp_capture_close(capture);
     static const char *const queries[] = {
         "SELECT 1 FROM launch_list WHERE kernel = 'k' AND time_ns = 2000 AND grid_x = 1",
-        "SELECT 1 FROM counter_values WHERE metric = 'dram__bytes.sum' AND value = 77"
-        " AND provenance = 'counted'",
+        "SELECT 1 FROM counter_values WHERE metric = 'dram__bytes.sum' AND provenance = 'counted'",
         "SELECT 1 FROM kernel_list WHERE kernel = 'k' AND launches = 1 AND time_s = 2e-6",
         "SELECT 1 FROM quantities WHERE dram_bytes = 77 AND l2_bytes IS NULL",
         "SELECT 1 FROM pragma_user_version WHERE user_version = 1",
