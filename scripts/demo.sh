@@ -29,5 +29,5 @@ if nvidia-smi -L 2>/dev/null | grep -q GPU; then
 else
     echo "no GPU here: emulating ${1:-H100}"
     set -x
-    ./roofprof --emulate "${1:-H100}" -o train.roof --plot train.png ./train --steps 5
+    ./roofprof --emulate "${1:-H100}" -o train.roof --plot train.png ./train --channels 256 --context 128 --steps 2
 fi
