@@ -158,13 +158,15 @@ static const role_row roles[] = {
 static const char *const ignored[] = {
     "device__",         "nvlink__",          "profiler__",           "numa__",
     "launch__context_", "launch__stream_",   "launch__function_pcs", "launch__occupancy_per_",
-    "launch__uses_",    "launch__kernel_id", "smsp__pcsamp_",
+    "launch__uses_",    "launch__kernel_id", "smsp__pcsamp_",        "derived__pct_occupancy_per_",
 };
 
 ncu_role ncu_role_of(const char *raw_name) {
     for (size_t i = 0; i < sizeof roles / sizeof *roles; i++)
         if (strcmp(roles[i].name, raw_name) == 0)
             return roles[i].role;
+    if (strchr(raw_name, ':')) /* "breakdown:...", "pmsampling:...", a request's "regex:..." */
+        return NCU_IGNORED;
     for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++)
         if (strncmp(raw_name, ignored[i], strlen(ignored[i])) == 0)
             return NCU_IGNORED;

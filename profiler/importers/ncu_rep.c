@@ -107,7 +107,7 @@ static rp_code read_strings(report *r, ncu_wire table) {
     return RP_OK;
 }
 
-/* *COLUMN NULL: what is called so is no metric ("breakdown:...", a request's "regex:..."). */
+/* *COLUMN NULL: what is called so is no metric. */
 static rp_code column_of(report *r, uint64_t name_id, const ncu_column **column) {
     *column = NULL;
     if (name_id >= r->string_count)
@@ -115,7 +115,7 @@ static rp_code column_of(report *r, uint64_t name_id, const ncu_column **column)
     string *s = &r->strings[name_id];
     const char *name = (const char *)s->bytes.at;
     size_t length = ncu_wire_length(s->bytes);
-    if (!s->column && length > 0 && length < 400 && !memchr(name, ':', length)) {
+    if (!s->column && length > 0 && length < 400) {
         rp_code code = ncu_store_column(r->store, name, length, NULL, 0, &s->column, r->error);
         if (code)
             return code;

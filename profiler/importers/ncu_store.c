@@ -448,11 +448,12 @@ rp_code ncu_store_begin(ncu_store *store, const ncu_launch *launch, rp_error *er
 static void append_value(ncu_store *store, size_t metric_index, double number, double bound,
                          rp_provenance provenance, bool from_label) {
     metric *m = &store->metrics[metric_index];
-    if (m->stamp == store->serial) { /* given twice: the raw page has more digits than a label */
-        if (m->from_label && !from_label) {
+    if (m->stamp ==
+        store->serial) { /* given twice: the last counts, as for the vendor's readers; */
+        if (m->from_label || !from_label) { /* but the raw page has more digits than a label */
             store->open.values[m->slot].value = number;
             store->open.values[m->slot].bound = bound;
-            m->from_label = false;
+            m->from_label = from_label;
         }
         return;
     }
@@ -479,7 +480,7 @@ void ncu_store_put(ncu_store *store, const ncu_column *column, double number, do
     number = ncu_unit_apply(&column->unit, number);
     error_bound = ncu_unit_apply(&column->unit, error_bound);
     ncu_role role = store->metrics[column->metric].role;
-    if (role != NCU_COUNTER && isnan(store->role_value[role]))
+    if (role != NCU_COUNTER && (!column->label || isnan(store->role_value[role])))
         store->role_value[role] = number;
     if (role == NCU_IGNORED || role >= NCU_GRID_X)
         return;

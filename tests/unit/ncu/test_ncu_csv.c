@@ -340,6 +340,22 @@ static void test_rows_apart(void **state) {
     imported_free(&in);
 }
 
+/* A label has two digits, the raw page six: whichever comes first, the raw value is kept. */
+static void test_label_and_raw(void **state) {
+    (void)state;
+    for (int raw_first = 0; raw_first < 2; raw_first++) {
+        char text[2000];
+        const char *label = ROW12("0", "1", "a", "Duration", "usecond", "4.06");
+        const char *raw = ROW12("0", "1", "a", "gpu__time_duration.sum", "usecond", "4.064000");
+        snprintf(text, sizeof text, HEAD12 "\n%s%s", raw_first ? raw : label,
+                 raw_first ? label : raw);
+        imported in = import_text(text);
+        near(ask(&in, "SELECT time_ns FROM launches"), 4064);
+        near(counter(&in, 0, "gpu__time_duration.sum"), 4064e-9);
+        imported_free(&in);
+    }
+}
+
 static void test_devices(void **state) {
     (void)state;
     imported in = import_text(
@@ -475,6 +491,7 @@ int main(void) {
         cmocka_unit_test(test_two_runs),
         cmocka_unit_test(test_two_ranks),
         cmocka_unit_test(test_rows_apart),
+        cmocka_unit_test(test_label_and_raw),
         cmocka_unit_test(test_devices),
         cmocka_unit_test(test_missing_columns),
         cmocka_unit_test(test_short_rows),

@@ -293,6 +293,18 @@ static void test_floats(void **state) {
     imported_free(&in);
 }
 
+/* Some reports give a metric twice; the vendor's readers take the last one. */
+static void test_given_twice(void **state) {
+    (void)state;
+    bytes report = start_report(7), result = make_result("k", 6944);
+    metric_double(&result, TIME, 6880);
+    put_block(&report, true, 2, &result);
+    imported in = import_bytes(report.at, report.length);
+    near(ask(&in, "SELECT time_ns FROM launches"), 6880);
+    near(counter(&in, 0, strings[TIME]), 6880e-9);
+    imported_free(&in);
+}
+
 static void refused(const bytes *report, const char *part) {
     imported in = import_bytes(report->at, report->length);
     assert_int_equal(in.code, RP_INPUT);
@@ -375,10 +387,10 @@ static void test_damaged(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_two_launches),  cmocka_unit_test(test_counts),
-        cmocka_unit_test(test_floats),        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_ranges_beside), cmocka_unit_test(test_cut),
-        cmocka_unit_test(test_damaged),
+        cmocka_unit_test(test_two_launches), cmocka_unit_test(test_counts),
+        cmocka_unit_test(test_floats),       cmocka_unit_test(test_given_twice),
+        cmocka_unit_test(test_refused),      cmocka_unit_test(test_ranges_beside),
+        cmocka_unit_test(test_cut),          cmocka_unit_test(test_damaged),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
