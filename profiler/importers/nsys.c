@@ -700,10 +700,26 @@ static rp_code add_notes(import *in) {
     return code;
 }
 
+/* nvprof and the Visual Profiler keep SQLite files too, of another schema. */
+static rp_code refuse_nvprof(import *in) {
+    char name[NAME_SIZE];
+    bool found;
+    rp_code code = find_table(in, "StringTable", name, &found);
+    if (!code && found)
+        code =
+            rp_fail(in->error, RP_INPUT,
+                    "%s: a database of nvprof or the Visual Profiler, which is not read; turn it "
+                    "into text: nvprof -i FILE --csv --print-gpu-trace 2> trace.csv",
+                    in->path);
+    return code;
+}
+
 static rp_code read_all(import *in) {
     char strings[NAME_SIZE] = "";
     bool found;
     rp_code code = find_table(in, "StringIds", strings, &found);
+    if (!code && !found)
+        code = refuse_nvprof(in);
     if (code)
         return code;
     if (!found || !has_column(in, strings, "id") || !has_column(in, strings, "value"))

@@ -99,6 +99,10 @@ static void no_kernels(void **state) {
     assert_true(recognise_path(nsys, path) >= 90);
     refuse_path(nsys, path, "no CUDA kernel");
     drop_file(path);
+    path = make_database("nsys_not_nvprof.sql");
+    assert_true(recognise_path(nsys, path) >= 50);
+    refuse_path(nsys, path, "--print-gpu-trace");
+    drop_file(path);
     path = make_database("nsys_graphs_only.sql");
     refuse_path(nsys, path, "--cuda-graph-trace=node");
     drop_file(path);
