@@ -123,7 +123,7 @@ static rp_code complete_training(rp_plan_request *r, rp_error *error) {
     return RP_OK;
 }
 
-static rp_code complete(rp_plan_request *r, rp_error *error) {
+rp_code rp_plan_complete(rp_plan_request *r, rp_error *error) {
     rp_code code;
 
     if ((code = rp_model_complete(&r->model, error)))
@@ -583,7 +583,7 @@ static double training_communication(const rp_hwdb *db, const rp_plan_request *r
     if (r->tp > 1) /* two all-reduces a layer forward, two backward [Megatron, section 2.3] */
         seconds += reduces * micro * layers * all_reduce(state, r->tp) /
                    link_of(r, &f, r->tp, 1, &d->link);
-    if (r->offload != RP_OFFLOAD_NONE) { /* gradients out, weights in [ZeRO-Offload] */
+    if (r->offload != RP_OFFLOAD_NONE) { /* gradients out, weights in [Offload] */
         seconds += (gradients + weights) / (r->zero ? dp : 1) / d->device->pcie_bytes_per_s;
         d->link = "PCIe";
     }
@@ -673,7 +673,7 @@ rp_code rp_plan_make(const rp_hwdb *db, const rp_plan_request *request,
     rp_code code;
 
     *plan = (rp_plan){.request = *request};
-    if ((code = complete(&plan->request, error)))
+    if ((code = rp_plan_complete(&plan->request, error)))
         return code;
     if (!rp_hwdb_find_link(db, plan->request.network))
         return rp_fail(error, RP_USAGE, "\"%.40s\" is no link of interconnect.csv (as in ib-ndr)",

@@ -8,6 +8,7 @@
  *   [PaLM]       arXiv 2204.02311   appendix B: attention FLOPs, model FLOPs utilisation
  *   [Mixed]      arXiv 1710.03740   FP32 master weights under 16-bit training
  *   [ZeRO]       arXiv 1910.02054   bytes per parameter, partitioning, communication volume
+ *   [Offload]    arXiv 2101.06840   gradients to the host, updated weights back
  *   [Megatron]   arXiv 2104.04473   tensor and pipeline parallelism, bubble
  *   [Recompute]  arXiv 2205.05198   activation bytes, selective recomputation, sequence parallelism
  *   [GQA]        arXiv 2305.13245   KV heads
@@ -115,7 +116,12 @@ typedef struct rp_plan_memory { /* bytes of one device (the fullest one) */
     double distinct;        /* of all devices, each tensor once, without buffers */
 } rp_plan_memory;
 
-/* Unknown parts (no shape) are NaN and left out of total; the plan's assumptions say so. */
+/* Fills in what was not given and refuses what cannot be (RP_USAGE, one sentence). rp_plan_make
+ * does it too. */
+rp_code rp_plan_complete(rp_plan_request *request, rp_error *error);
+
+/* Of a completed request. Unknown parts (no shape) are NaN and left out of total; the plan's
+ * assumptions say so. */
 rp_code rp_plan_memory_of(const rp_plan_request *request, rp_plan_memory *memory, rp_error *error);
 
 #define RP_PLAN_NOTES 6
