@@ -126,8 +126,9 @@ static const struct {
 static void who(const pass *p, const rp_report_kernel *k) {
     if (shown_column(p, "number", "#", RP_RIGHT, 0, 0))
         rp_table_count(p->table, (uint64_t)k->number);
-    if (shown_column(p, "short_name", "kernel", RP_LEFT, RP_FLEXIBLE, 0))
-        rp_table_text(p->table, k->short_name);
+    /* people see the short name, on a page with the full one in its title; programs get the full */
+    if (shown_column(p, "name", "kernel", RP_LEFT, RP_FLEXIBLE, 0))
+        rp_table_text_as(p->table, k->name, k->short_name);
     if (optional_column(p, p->ranges, "range", "range", RP_LEFT, RP_FLEXIBLE, 2))
         rp_table_text(p->table, k->range);
     if (optional_column(p, p->devices, "device", "GPU", RP_RIGHT, 0, 4))
@@ -186,7 +187,7 @@ static void counts_data(const pass *p, const rp_report_kernel *k) {
 }
 
 static void further_data(const pass *p, const rp_report *report, const rp_report_kernel *k) {
-    text_data(p, "name", k->name);
+    text_data(p, "short_name", k->short_name);
     text_data(p, "device_name", report->devices[k->device].name);
     number_data(p, "time_min_s", k->time_min_s);
     number_data(p, "time_max_s", k->time_max_s);

@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# The command's front door: help, version, unknown words, every command's --help.
+set -euo pipefail
+roofprof=$1 version=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+
+fail() { echo "FAILED: $*" >&2; exit 1; }
+expect() { # CODE ARGUMENT...
+    local code=$1 got=0
+    shift
+    "$roofprof" "$@" >out 2>err </dev/null || got=$?
+    [ "$got" = "$code" ] || fail "roofprof $* exits $got, not $code: $(cat err)"
+}
+
+expect 2
+[ -s out ] && fail 'usage belongs on stderr'
+expect 0 --help
+grep -q '^commands:' out || fail 'help lists the commands'
+cp out help
+expect 0 help
+cmp -s out help || fail "'help' and '--help' differ"
+expect 0 --version
+[ "$(cat out)" = "roofprof $version" ] || fail "version: $(cat out)"
+expect 2 help nonsense
+grep -q "no command 'nonsense'" err || fail "$(cat err)"
+
+# every command explains itself, on stdout, without touching anything
+sed -n '/^commands:/,/^$/p' help | awk 'NR > 1 && NF { print $1 }' | grep -v '^help$' >names
+[ -s names ] || fail 'no command is listed'
+while read -r name; do
+    expect 0 "$name" --help
+    grep -q "^usage: roofprof .*$name" out || fail "$name --help: $(head -1 out)"
+    [ -s err ] && fail "$name --help writes to stderr"
+    cp out one
+    expect 0 help "$name"
+    cmp -s out one || fail "'help $name' and '$name --help' differ"
+done <names
+[ "$(ls)" = "$(printf 'err\nhelp\nnames\none\nout')" ] || fail "left behind: $(ls)"
+
+# a first word that is no command is a program: not found is 127 where programs can be wrapped
+if grep -qx run names; then
+    expect 127 ./no-such-program
+    expect 127 -- ./report
+fi
+echo OK
