@@ -47,7 +47,7 @@ typedef struct import {
     size_t process_count;
     int64_t launches;
     uint64_t kernels, no_time, zero, negative, absurd, unnamed, adapters;
-    uint64_t memory_events, pageable, graphs;
+    uint64_t memory_events, pageable, graphs, silent;
 } import;
 
 /* ---- SQLite ---------------------------------------------------------------------------------- */
@@ -564,6 +564,32 @@ static rp_code read_kernels(import *in, const char *strings) {
     return code ? code : each_row(in, s, table, take_kernel);
 }
 
+static rp_code take_silent(import *in, sqlite3_stmt *s) {
+    in->silent = (uint64_t)sqlite3_column_int64(s, 0);
+    return RP_OK;
+}
+
+/* Counts the processes that called CUDA and have no kernel: ranks whose GPU work was not recorded.
+ */
+static rp_code count_silent(import *in) {
+    char kernels[NAME_SIZE], calls[NAME_SIZE];
+    bool has_kernels, has_calls = false;
+    rp_code code = find_table(in, "CUPTI_ACTIVITY_KIND_KERNEL", kernels, &has_kernels);
+    if (!code && has_kernels)
+        code = find_table(in, "CUPTI_ACTIVITY_KIND_RUNTIME", calls, &has_calls);
+    if (code || !has_calls || !has_column(in, kernels, "globalPid") ||
+        !has_column(in, calls, "globalTid"))
+        return code;
+    sqlite3_str *sql = sqlite3_str_new(in->db);
+    sqlite3_str_appendf(sql,
+                        "SELECT count(*) FROM (SELECT DISTINCT globalTid >> 24 FROM \"%w\" EXCEPT "
+                        "SELECT DISTINCT globalPid >> 24 FROM \"%w\")",
+                        calls, kernels);
+    sqlite3_stmt *s = NULL;
+    code = prepare(in, sql, &s);
+    return code ? code : each_row(in, s, calls, take_silent);
+}
+
 /* ---- Copies, memsets, memory ----------------------------------------------------------------- */
 
 enum { C_START, C_END, C_DEVICE, C_STREAM, C_CORRELATION, C_PID, C_BYTES, C_KIND, C_COLUMNS };
@@ -675,6 +701,12 @@ static rp_code add_notes(import *in) {
                                 "their kernels are not in the report, totals are lower bounds "
                                 "(--cuda-graph-trace=node records them)",
                                 in->path, in->graphs);
+    if (!code && in->silent)
+        code =
+            rp_capture_add_note(in->capture, "warning", in->error,
+                                "%s: %" PRIu64 " processes called CUDA and have no kernel in the "
+                                "report: their GPU work was not recorded, or there was none",
+                                in->path, in->silent);
     if (!code && in->unnamed)
         code =
             rp_capture_add_note(in->capture, "warning", in->error,
@@ -735,6 +767,8 @@ static rp_code read_all(import *in) {
                           count_graph);
     if (!code && in->kernels == invalid(in))
         return nothing_to_analyse(in);
+    if (!code)
+        code = count_silent(in);
     if (!code)
         code = read_table(in, "CUPTI_ACTIVITY_KIND_MEMCPY", copy_columns, C_COLUMNS, take_copy);
     if (!code)

@@ -54,6 +54,7 @@ static void newer_schema(void **state) {
     assert_true(p.devices[0].peak_allocated_bytes == 1500);
     assert_true(has_note(&p, "info", "1 adapters"));
     assert_true(has_note(&p, "warning", "2 launches of CUDA graphs"));
+    assert_true(has_note(&p, "warning", "1 processes called CUDA and have no kernel"));
     assert_true(has_note(&p, "info", "1 of 4 memory events"));
     double bytes = 0;
     bool unknown = false;
