@@ -223,14 +223,14 @@ static rp_code apply(rp_group *group, const rp_analysis_options *options, rp_err
         rp_code code = RP_OK;
         if (!matches(rule, group))
             continue;
-        if (rule->flops && !flops_known) {
+        rp_quantity kind =
+            work_kind(rule->flops_precision_path ? rule->flops_precision_path : "fp32_vector");
+        if (rule->flops && !flops_known && group->q[kind].n == 0) {
             code =
                 evaluate(group, options->work_file, rule->flops_line, rule->flops, &value, error);
             if (code != RP_OK)
                 return code;
-            put(group,
-                work_kind(rule->flops_precision_path ? rule->flops_precision_path : "fp32_vector"),
-                value);
+            put(group, kind, value);
         }
         if (rule->bytes && !bytes_known) {
             code =

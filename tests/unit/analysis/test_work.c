@@ -134,6 +134,8 @@ static void fills_what_is_missing(void **state) {
     static rp_work_rule rules[] = {
         {.kernel_glob = "saxpy", .flops = "2*gx*bx", .bytes = "12*gx*bx"},
         {.kernel_glob = "gemm", .flops = "1e9", .flops_precision_path = "fp16_tensor"},
+        {.kernel_glob = "gem*", .flops = "5e9", .flops_precision_path = "fp16_tensor"},
+        {.kernel_glob = "gem*", .flops = "7e6"},
     };
     fixture f;
     fixture_start(&f, "NVIDIA A100-SXM4-40GB");
@@ -144,7 +146,7 @@ static void fills_what_is_missing(void **state) {
     g = fixture_kernel(&f, "counted", 1, 1e-3);
     fixture_set(g, RP_Q_FLOPS_FP32_VECTOR, 77);
     f.options.work = rules;
-    f.options.work_count = 2;
+    f.options.work_count = 4;
     fixture_analyse(&f);
     const rp_report_kernel *k = fixture_find(&f, "saxpy");
     assert_true(k->flops[RP_FP32][RP_VECTOR] == 5 * 2 * 25600.0);
@@ -153,6 +155,7 @@ static void fills_what_is_missing(void **state) {
     assert_int_equal(k->bytes_provenance, RP_USER);
     k = fixture_find(&f, "gemm");
     assert_true(k->flops[RP_FP16][RP_TENSOR] == 1e9);
+    assert_true(k->flops[RP_FP32][RP_VECTOR] == 7e6);
     assert_int_equal(k->bytes_provenance, RP_COUNTED);
     assert_true(k->bytes[RP_DRAM] == 5e6);
     /* what was counted stands */
