@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Memory traffic of a launch: the machine hands over each warp-wide access, this module coalesces
- * it into 32-byte sectors and 128-byte lines, counts requests, bytes, bank conflicts and wavefronts,
- * and drives the L1 and L2 cache models.
+ * it into 32-byte sectors and 128-byte lines, counts requests, bytes, bank conflicts and
+ * wavefronts, and drives the L1 and L2 cache models.
  *
  * Determinism: blocks are dealt to SMs by index (block b runs on SM b mod sm_count, in order of b).
  * One SM is simulated by one host thread at a time, so its L1 sees one order. What L1 passes on is
@@ -19,8 +19,8 @@
  *   for each such part of the warp that has an active thread.
  * - L1: 128-byte lines of four sectors, 8 ways, LRU, indexed by a rotation hash. Loads allocate.
  *   Stores write through and do not allocate, except to local memory; atomics go to L2.
- * - L2: the device's whole L2, 128-byte lines of four sectors, 16 ways, LRU, write-back, allocate on
- *   loads, stores and atomics. A load or an atomic that misses reads the sector from DRAM; a store
+ * - L2: the device's whole L2, 128-byte lines of four sectors, 16 ways, LRU, write-back, allocate
+ * on loads, stores and atomics. A load or an atomic that misses reads the sector from DRAM; a store
  *   does not (byte masks are not modelled: a sector counts as written whole). Atomics count in
  *   l2_write_sectors. The two halves of the L2 of large devices are one here.
  * - DRAM: sectors that L2 misses, and dirty sectors it evicts or, in cold mode, still holds at the
@@ -34,7 +34,11 @@
 typedef struct emu_traffic emu_traffic;       /* of a device: L2, DRAM, the SMs' L1s */
 typedef struct emu_traffic_sm emu_traffic_sm; /* of one SM during a launch */
 
-typedef enum emu_access_op { EMU_LOAD, EMU_STORE, EMU_ATOMIC } emu_access_op; /* red is EMU_ATOMIC */
+typedef enum emu_access_op {
+    EMU_LOAD,
+    EMU_STORE,
+    EMU_ATOMIC
+} emu_access_op; /* red is EMU_ATOMIC */
 
 /* Cache behaviour that the instruction asks for: .ca/default, .cg (L2 only), .cs, .cv/.volatile
  * (not from L1), .nc (read-only path). */
@@ -70,8 +74,9 @@ void emu_traffic_access(emu_traffic_sm *sm, emu_space space, emu_access_op op,
  * then the launch's cache counts are given up (caches_valid is false). */
 bool emu_traffic_log_full(const emu_traffic_sm *sm);
 
-/* A wave is over: applies the SMs' logs to L2, 256 entries of each SM in turn. SLICE of SLICES, to be called from one worker each;
- * all workers must have finished the wave, and none may start the next before all slices are done. */
+/* A wave is over: applies the SMs' logs to L2, 256 entries of each SM in turn. SLICE of SLICES, to
+ * be called from one worker each; all workers must have finished the wave, and none may start the
+ * next before all slices are done. */
 void emu_traffic_drain(emu_traffic *traffic, int slice, int slices);
 
 /* The launch is over: drains what is left, writes back dirty lines (cold mode), and adds to COUNTS
