@@ -42,7 +42,8 @@ typedef struct merger {
     uint64_t matched;
     /* provenances by (config, device, cache) of COUNTS */
     rp_summaries provenances;
-    size_t at; /* next counted launch while quantities are read */
+    bool has_counts; /* more than times and clocks */
+    size_t at;       /* next counted launch while quantities are read */
     rp_quantity *columns;
     int column_count;
 } merger;
@@ -142,6 +143,29 @@ static rp_code index_launch(void *context, sqlite3_stmt *row) {
     return RP_OK;
 }
 
+/* Times and clocks are of the run in which they were taken. */
+static bool belongs_to_run(rp_quantity q) {
+    return q == RP_Q_TIME || q == RP_Q_SM_CLOCK || q == RP_Q_DRAM_CLOCK;
+}
+
+static rp_code take_provenance(void *context, sqlite3_stmt *row) {
+    merger *m = context;
+    const char *key = (const char *)sqlite3_column_text(row, 3);
+    rp_quantity quantity = key ? rp_quantity_find(key) : RP_QUANTITIES;
+    rp_summary *summary = rp_summaries_at(&m->provenances, rp_column_integer(row, 0),
+                                          rp_column_integer(row, 1), -1, rp_column_cache(row, 2));
+    if (!summary)
+        return rp_db_no_memory(m->error);
+    if (quantity == RP_QUANTITIES)
+        return RP_OK;
+    rp_summary_quantity *item = rp_summary_slot(summary, quantity);
+    if (!item)
+        return rp_db_no_memory(m->error);
+    item->provenance = rp_column_provenance(row, 4);
+    m->has_counts |= !belongs_to_run(quantity);
+    return RP_OK;
+}
+
 static rp_code index_counts(merger *m) {
     static const char shapes[] = "SELECT grid_x FROM configs WHERE grid_x IS NULL LIMIT 1";
     m->shapes = true;
@@ -152,6 +176,15 @@ static rp_code index_counts(merger *m) {
         code = number_configs(m, m->times, &m->in_times);
     if (code == RP_OK)
         code = number_configs(m, m->counts, &m->in_counts);
+    if (code == RP_OK)
+        code = rp_db_each(m->counts,
+                          "SELECT s.config, s.device, s.cache, q.quantity, q.provenance"
+                          " FROM summary_quantities q JOIN summaries s ON s.id = q.summary",
+                          take_provenance, m, m->error);
+    if (code == RP_OK && !m->has_counts)
+        code = rp_fail(m->error, RP_INPUT,
+                       "the capture that should give the counts has none; are the two in the right "
+                       "order?");
     if (code == RP_OK)
         code = rp_db_each(m->counts,
                           "SELECT l.id, l.config, p.process, p.device, p.cache, l.time_ns, q.launch"
@@ -208,28 +241,6 @@ static rp_code copy_times(merger *m) {
 
 /* ---- Copying the counts ---------------------------------------------------------------------- */
 
-static rp_code take_provenance(void *context, sqlite3_stmt *row) {
-    merger *m = context;
-    const char *key = (const char *)sqlite3_column_text(row, 3);
-    rp_quantity quantity = key ? rp_quantity_find(key) : RP_QUANTITIES;
-    rp_summary *summary = rp_summaries_at(&m->provenances, rp_column_integer(row, 0),
-                                          rp_column_integer(row, 1), -1, rp_column_cache(row, 2));
-    if (!summary)
-        return rp_db_no_memory(m->error);
-    if (quantity == RP_QUANTITIES)
-        return RP_OK;
-    rp_summary_quantity *item = rp_summary_slot(summary, quantity);
-    if (!item)
-        return rp_db_no_memory(m->error);
-    item->provenance = rp_column_provenance(row, 4);
-    return RP_OK;
-}
-
-/* Times and clocks are of the run in which they were taken. */
-static bool belongs_to_run(rp_quantity q) {
-    return q == RP_Q_TIME || q == RP_Q_SM_CLOCK || q == RP_Q_DRAM_CLOCK;
-}
-
 static rp_code find_columns(merger *m, sqlite3_stmt *row) {
     m->column_count = sqlite3_column_count(row);
     m->columns = calloc((size_t)m->column_count, sizeof *m->columns);
@@ -267,13 +278,8 @@ static rp_code copy_quantities(void *context, sqlite3_stmt *row) {
 }
 
 static rp_code copy_counts(merger *m) {
-    rp_code code = rp_db_each(m->counts,
-                              "SELECT s.config, s.device, s.cache, q.quantity, q.provenance"
-                              " FROM summary_quantities q JOIN summaries s ON s.id = q.summary",
-                              take_provenance, m, m->error);
-    return code == RP_OK ? rp_db_each(m->counts, "SELECT * FROM quantities ORDER BY launch",
-                                      copy_quantities, m, m->error)
-                         : code;
+    return rp_db_each(m->counts, "SELECT * FROM quantities ORDER BY launch", copy_quantities, m,
+                      m->error);
 }
 
 /* ---- What does not agree --------------------------------------------------------------------- */
@@ -353,10 +359,6 @@ static rp_code note_devices(merger *m) {
 static rp_code check_matches(merger *m) {
     if (m->matched)
         return RP_OK;
-    if (!m->counted_count)
-        return rp_fail(m->error, RP_INPUT,
-                       "the capture that should give the counts has none; are the two in the right "
-                       "order?");
     return rp_fail(m->error, RP_INPUT,
                    "no launch of one capture is in the other (by kernel name%s and order): they "
                    "are not of the same program",
