@@ -26,6 +26,18 @@ static double roof_time(const rp_report_kernel *kernel, const rp_roofs *roofs) {
     return largest;
 }
 
+/* True if what bounds the kernel here has a ceiling there as well. Where only the exporter's own
+ * percentage says what bounds it, the roof there is not that roof, and a time cannot be told. */
+static bool can_carry_over(const rp_report_kernel *kernel) {
+    double largest = 0;
+    for (size_t i = 0; i < kernel->evidence_count; i++) {
+        const rp_evidence *e = &kernel->evidence[i];
+        if (!e->upper_bound && !e->imported && e->time_s > largest)
+            largest = e->time_s;
+    }
+    return largest >= 0.9 * kernel->roof_time_s;
+}
+
 static rp_side side_there(const rp_report_kernel *kernel, const rp_roofs *roofs) {
     double arithmetic = rp_arithmetic_time(kernel, roofs, NAN);
     double dram = kernel->bytes[RP_DRAM] / roofs->level[RP_DRAM].observed;
@@ -60,7 +72,7 @@ void rp_project(const rp_report *report, const rp_report_kernel *kernel, const r
     } else if (kernel->bound == RP_BOUND_LATENCY) {
         projection->likely_s = by_clock(&report->devices[kernel->device], kernel, &roofs);
         projection->scaled_by_clock = true;
-    } else {
+    } else if (can_carry_over(kernel)) {
         projection->likely_s = projection->low_s / kernel->roof_fraction;
     }
     if (!isfinite(projection->likely_s))
