@@ -178,6 +178,16 @@ void rp_ceilings_add(rp_ceiling_list *list, const rp_ceiling *ceiling) {
     list->items[list->count++] = *ceiling;
 }
 
+/* The same kind of ceiling, whatever its rate. */
+static bool alike(const rp_ceiling *a, const rp_ceiling *b) {
+    if (a->compute != b->compute)
+        return false;
+    if (!a->compute)
+        return a->level == b->level;
+    return a->precision == b->precision && a->path == b->path && a->sparse == b->sparse &&
+           !strcmp(a->instruction, b->instruction) && !strcmp(a->accumulate, b->accumulate);
+}
+
 /* Vector units and FP64 tensor cores run at the boost clock, the other tensor cores at the clock
  * that the vendor rates them at. */
 static double clock_of(const rp_device *device, const rp_ceiling *ceiling) {
@@ -185,14 +195,11 @@ static double clock_of(const rp_device *device, const rp_ceiling *ceiling) {
     return tensor && !isnan(device->tensor_hz) ? device->tensor_hz : device->boost_hz;
 }
 
-static void add_compute(const rp_hwdb *db, const rp_device *device, rp_ceiling like,
-                        rp_ceiling_list *list) {
-    char limit[32], key[64];
-    double ops;
+static void add_compute(const rp_hwdb *db, const rp_device *device, const char *limit,
+                        rp_ceiling like, rp_ceiling_list *list) {
+    char key[64];
+    double ops = rp_throughput(db, device, limit, like.instruction, like.accumulate, &like.source);
 
-    snprintf(limit, sizeof limit, "%s_%s", rp_precision_name(like.precision),
-             rp_path_name(like.path));
-    ops = rp_throughput(db, device, limit, like.instruction, like.accumulate, &like.source);
     if (isnan(ops) || device->sm_count <= 0)
         return;
     like.compute = true;
@@ -209,6 +216,37 @@ static void add_compute(const rp_hwdb *db, const rp_device *device, rp_ceiling l
         rp_ceilings_add(list, &like);
 }
 
+static bool is_listed(const rp_ceiling_list *list, size_t from, const rp_ceiling *like) {
+    for (size_t i = from; i < list->count; i++)
+        if (alike(&list->items[i], like))
+            return true;
+    return false;
+}
+
+/* Each kind of arithmetic that some row of the throughput table has for this device, once: which
+ * row counts is for rp_throughput to say. */
+static void add_all_compute(const rp_hwdb *db, const rp_device *device, rp_ceiling_list *list) {
+    const rp_hw_table *t = &db->throughput_table;
+    const size_t key = rp_hw_table_column(t, "key"), limit = rp_hw_table_column(t, "limit"),
+                 ins = rp_hw_table_column(t, "instruction"),
+                 acc = rp_hw_table_column(t, "accumulate"), from = list->count;
+
+    for (size_t r = 0; r < t->row_count; r++) {
+        char *const *f = t->rows[r].field;
+        rp_ceiling c;
+        if (strcmp(f[key], device->compute_capability) && strcmp(f[key], device->arch) &&
+            strcmp(f[key], device->chip) && strcmp(f[key], device->name))
+            continue;
+        if (!rp_ceiling_from_key(f[limit], &c) || !c.compute || c.sparse || *c.instruction ||
+            *c.accumulate)
+            continue;
+        snprintf(c.instruction, sizeof c.instruction, "%s", f[ins]);
+        snprintf(c.accumulate, sizeof c.accumulate, "%s", f[acc]);
+        if (!is_listed(list, from, &c))
+            add_compute(db, device, f[limit], c, list);
+    }
+}
+
 static void add_bandwidth(rp_hw_level level, double bytes_per_clock, double clock_hz,
                           const char *source, rp_ceiling_list *list) {
     rp_ceiling c = {.level = level,
@@ -220,20 +258,11 @@ static void add_bandwidth(rp_hw_level level, double bytes_per_clock, double cloc
 }
 
 void rp_ceilings_theoretical(const rp_hwdb *db, const rp_device *device, rp_ceiling_list *list) {
-    static const char *const instructions[] = {"", "mma", "wgmma", "tcgen05"};
     const char *source = NULL;
     double sms = device->sm_count > 0 ? (double)device->sm_count : NAN;
     double bytes;
 
-    for (int path = 0; path < RP_PATHS; path++)
-        for (int p = 0; p < RP_PRECISIONS; p++)
-            for (size_t i = 0; i < sizeof instructions / sizeof *instructions; i++)
-                for (int acc = 0; acc < 2; acc++) {
-                    rp_ceiling c = {.precision = (rp_hw_precision)p, .path = (rp_hw_path)path};
-                    strcpy(c.instruction, instructions[i]);
-                    strcpy(c.accumulate, acc ? "fp16" : "");
-                    add_compute(db, device, c, list);
-                }
+    add_all_compute(db, device, list);
     if (device->memory_bus_bits > 0)
         add_bandwidth(RP_DRAM, 2.0 * (double)device->memory_bus_bits / 8, device->memory_hz,
                       "2 x memory clock x bus width / 8", list);
@@ -246,15 +275,6 @@ void rp_ceilings_theoretical(const rp_hwdb *db, const rp_device *device, rp_ceil
 }
 
 /* ---- Choosing -------------------------------------------------------------------------------- */
-
-static bool alike(const rp_ceiling *a, const rp_ceiling *b) {
-    if (a->compute != b->compute)
-        return false;
-    if (!a->compute)
-        return a->level == b->level;
-    return a->precision == b->precision && a->path == b->path && a->sparse == b->sparse &&
-           !strcmp(a->instruction, b->instruction) && !strcmp(a->accumulate, b->accumulate);
-}
 
 const rp_ceiling *rp_device_ceiling(const rp_device *device, const rp_ceiling *like,
                                     const rp_provenance *order, size_t n) {
