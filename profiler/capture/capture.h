@@ -125,7 +125,7 @@ rp_code rp_capture_add_memory(rp_capture *capture, const rp_memory_record *memor
 
 rp_code rp_capture_add_range(rp_capture *capture, int64_t parent, const char *name,
                              int64_t start_ns, int64_t end_ns, int64_t *id, rp_error *error);
-/* SEVERITY "info", "warning", "error". */
+/* SEVERITY "info", "warning", "error". The same text again is no second note. */
 rp_code rp_capture_add_note(rp_capture *capture, const char *severity, rp_error *error,
                             const char *format, ...) __attribute__((format(printf, 4, 5)));
 /* A launch whose times are impossible: counted, not stored. */

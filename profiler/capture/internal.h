@@ -81,7 +81,7 @@ typedef struct rp_copy_sum {
 /* What only a capture that is being written needs. */
 typedef struct rp_writer {
     sqlite3_stmt *insert[RP_INSERTS];
-    rp_map devices, processes, kernels, configs, places, metrics, firsts, copy_kinds;
+    rp_map devices, processes, kernels, configs, places, metrics, firsts, copy_kinds, notes;
     int64_t *config_kernel; /* kernel of each config */
     size_t config_count, config_capacity;
     rp_place *place;
@@ -165,7 +165,7 @@ rp_code rp_writer_metric(rp_capture *capture, const char *name, const char *unit
 /* As rp_capture_add_ceiling, but a larger one that is there stays (one instruction of several). */
 rp_code rp_writer_raise_ceiling(rp_capture *capture, int64_t device,
                                 const rp_capture_ceiling *ceiling, rp_error *error);
-/* Seconds of TIME_NS as stored (see schema: time_ns), exact for what rp_launch_time_ns made. */
+/* Between seconds and what is stored (schema: time_ns). */
 double rp_launch_time_s(double time_ns);
 double rp_launch_time_ns(double time_s);
 

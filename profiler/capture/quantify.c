@@ -284,7 +284,7 @@ static rp_code derive_launch(quantifier *q, int64_t launch) {
         q->lower_bound_launches[i] += quantities.lower_bounds >> i & 1;
     double counted_time_s = quantities.value[RP_Q_TIME];
     if (isnan(time_s) && counted_time_s > 0) {
-        time_s = counted_time_s;
+        time_s = rp_launch_time_s(rp_launch_time_ns(counted_time_s));
         code = adopt_time(q, launch, &place, config, time_s,
                           (rp_provenance)quantities.provenance[RP_Q_TIME]);
     }

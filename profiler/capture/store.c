@@ -210,7 +210,7 @@ rp_code rp_capture_set_wall_time(rp_capture *capture, double seconds, rp_error *
 
 /* Nothing of a temporary file need survive a crash, so no journal and no syncing while it is
  * written. Large pages: rows only ever come at the end. */
-static const char writing_settings[] = "PRAGMA page_size = 16384;"
+static const char writing_settings[] = "PRAGMA page_size = 8192;"
                                        "PRAGMA journal_mode = OFF;"
                                        "PRAGMA synchronous = OFF;"
                                        "PRAGMA locking_mode = EXCLUSIVE;"

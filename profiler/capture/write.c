@@ -56,9 +56,9 @@ void rp_writer_free(rp_writer *writer) {
         return;
     for (int i = 0; i < RP_INSERTS; i++)
         sqlite3_finalize(writer->insert[i]);
-    rp_map *const maps[] = {&writer->devices, &writer->processes, &writer->kernels,
-                            &writer->configs, &writer->places,    &writer->metrics,
-                            &writer->firsts,  &writer->copy_kinds};
+    rp_map *const maps[] = {&writer->devices, &writer->processes,  &writer->kernels,
+                            &writer->configs, &writer->places,     &writer->metrics,
+                            &writer->firsts,  &writer->copy_kinds, &writer->notes};
     for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
         rp_map_free(maps[i]);
     for (size_t i = 0; i < writer->device_count; i++)
@@ -280,11 +280,11 @@ rp_code rp_capture_add_config(rp_capture *capture, const rp_config_record *confi
 
 /* ---- Launches -------------------------------------------------------------------------------- */
 
-/* Durations are stored in nanoseconds: what a clock gave is whole and takes few bytes. Times that
- * were given in seconds are kept to the last bit or two. */
+/* Durations are stored in nanoseconds: what a clock gave is whole and takes few bytes, also when it
+ * went through seconds on its way. */
 double rp_launch_time_ns(double time_s) {
     double exact = time_s * 1e9, whole = nearbyint(exact);
-    return whole / 1e9 == time_s ? whole : exact;
+    return fabs(whole - exact) <= 1e-12 * exact ? whole : exact;
 }
 
 double rp_launch_time_s(double time_ns) {
@@ -342,6 +342,7 @@ static checked_times check_times(const rp_launch_record *launch) {
         times.time_s = NAN;
         times.invalid = true;
     }
+    times.time_s = rp_launch_time_s(rp_launch_time_ns(times.time_s)); /* as it will be read */
     times.invalid |= (timeline || launch->start_ns < -1 || launch->end_ns < -1) && !sound;
     return times;
 }
@@ -693,16 +694,21 @@ rp_code rp_capture_add_note(rp_capture *capture, const char *severity, rp_error 
     if (code != RP_OK)
         return code;
     char *text = NULL;
+    bool added = false;
     va_list args;
     va_start(args, format);
     int length = vasprintf(&text, format, args);
     va_end(args);
     if (length < 0)
         return rp_db_no_memory(error);
-    rp_bind_text(row, 1, severity);
-    rp_bind_text(row, 2, text);
-    sqlite3_bind_int(row, 3, capture->writer->finishing);
-    code = rp_db_run(capture, row, error);
+    if (!rp_map_put(&capture->writer->notes, text, (size_t)length, &added))
+        code = rp_db_no_memory(error);
+    if (added) {
+        rp_bind_text(row, 1, severity);
+        rp_bind_text(row, 2, text);
+        sqlite3_bind_int(row, 3, capture->writer->finishing);
+        code = rp_db_run(capture, row, error);
+    }
     sqlite3_clear_bindings(row);
     free(text);
     return code;
