@@ -63,10 +63,18 @@ static inline void wl_cuda_check(cudaError_t error, const char *what, const char
     exit(1);
 }
 
-/* After a launch: errors of the launch itself, then of its run. */
+/* After launches of KERNEL: waits for them; stops the program if one could not start or failed. */
 static inline void wl_launched(const char *kernel) {
-    wl_cuda_check(cudaGetLastError(), kernel, "launch of", 0);
-    wl_cuda_check(cudaDeviceSynchronize(), kernel, "run of", 0);
+    cudaError_t error = cudaGetLastError();
+    const char *what = "cannot be launched";
+    if (error == cudaSuccess) {
+        error = cudaDeviceSynchronize();
+        what = "failed";
+    }
+    if (error == cudaSuccess)
+        return;
+    fprintf(stderr, "%s %s: %s\n", kernel, what, cudaGetErrorString(error));
+    exit(1);
 }
 
 static inline void *wl_device_alloc(size_t bytes) {
