@@ -150,7 +150,9 @@ static void test_inconsistent(void **state) {
         "UPDATE launches SET start_ns = 9223372036854775807 WHERE id = 1",
         "UPDATE launches SET id = 4000000000 WHERE id = 5",
         "UPDATE kernels SET id = id + 10",
-        "UPDATE summary_quantities SET summary = 4711"};
+        "UPDATE summary_quantities SET summary = 4711",
+        "UPDATE devices SET launches = 1000000000000000",
+        "DELETE FROM launches WHERE id > 10"};
     for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
         make_file("a.roof", 20);
         change("a.roof", changes[i]);
