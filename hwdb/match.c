@@ -450,13 +450,26 @@ static size_t plain_length(const char *name, bool *slice) {
     return mig ? (size_t)(mig - name) : strlen(name);
 }
 
+static bool goes_by(const rp_device *d, const char *name) {
+    words asked;
+    bool slice;
+    split(name, plain_length(name, &slice), &asked);
+    return each_name(d, is_same, &asked);
+}
+
+/* An id that several products carry counts only where the name does not speak against it. */
 static bool match_by_pci(const rp_hwdb *db, const rp_device_identity *id, rp_device_match *match) {
-    bool tied;
+    bool tied, shared;
 
     if (!id->pci_id || !*id->pci_id || !collect(db, test_pci, id->pci_id))
         return false;
     match->device = best_found(db, id, &tied);
-    match->certain = !tied;
+    shared = rp_list_has(match->device->flags, "pci_shared");
+    if (shared && id->name && *id->name && !goes_by(match->device, id->name)) {
+        match->device = NULL;
+        return false;
+    }
+    match->certain = !tied && !(shared && !(id->name && *id->name));
     snprintf(match->how, sizeof match->how, "PCI id");
     return true;
 }

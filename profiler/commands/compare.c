@@ -89,6 +89,11 @@ static void json_device(rp_json *json, const rp_comparison *c, size_t d) {
         rp_json_close(json);
     }
     rp_json_close(json);
+    rp_json_object(json, "ratio_to_first");
+    for (size_t r = 0; r < c->row_count; r++)
+        if (c->rows[r].of[d])
+            rp_json_number(json, c->rows[r].key, rp_compare_ratio(&c->rows[r], d, -1));
+    rp_json_close(json);
     rp_json_close(json);
 }
 

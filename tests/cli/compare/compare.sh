@@ -42,6 +42,9 @@ for name, row in golden.items():
         assert abs(have / want - 1) <= tolerance, (name, key, have, want)
 assert got["H100-SXM5-80GB"]["fp16_tensor"]["l2"] is None  # not known, not 0
 assert got["A100-SXM4-80GB"]["fp64_tensor"]["dram"] > 9.5
+ratio = {x["name"]: x["ratio_to_first"] for x in d["devices"]}
+assert ratio["V100-SXM2-16GB"]["dram"] == 1 and abs(ratio["H100-SXM5-80GB"]["fp16_tensor"] - 7.915) < 0.01
+assert ratio["H100-SXM5-80GB"]["fp8_tensor"] is None
 for x in d["devices"]:
     for c in x["ceilings"]:
         assert c["provenance"] and c["source"], c

@@ -255,6 +255,41 @@ static void same_names_are_told_apart_by_numbers(void **state) {
     assert_true(match.derived.sm_count == 70);
 }
 
+static void shared_pci_ids_need_the_name(void **state) {
+    rp_device_identity id = nobody();
+    rp_device_match match;
+    rp_error error;
+    (void)state;
+    id.pci_id = "10de:25b6"; /* A16, and A2, which has no row */
+    id.name = "NVIDIA A16";
+    assert_int_equal(rp_hwdb_match(db, &id, &match, &error), RP_OK);
+    assert_true(match.certain && strstr(match.device->name, "A16"));
+    id.name = NULL;
+    assert_int_equal(rp_hwdb_match(db, &id, &match, &error), RP_OK);
+    assert_false(match.certain);
+    id.name = "NVIDIA A2";
+    assert_int_equal(rp_hwdb_match(db, &id, &match, &error), RP_INPUT);
+}
+
+/* A board with a name of its own: capability, SMs and memory tell the part. */
+static void unknown_names_of_known_shape(void **state) {
+    rp_device_identity id = nobody();
+    rp_device_match match;
+    rp_error error;
+    (void)state;
+    id.name = "A100-PG509-200";
+    id.cc_major = 8;
+    id.cc_minor = 0;
+    id.sm_count = 108;
+    id.memory_bytes = 42505273344;
+    assert_int_equal(rp_hwdb_match(db, &id, &match, &error), RP_OK);
+    assert_string_equal(match.device->name, "A100-SXM4-40GB");
+    assert_false(match.certain);
+    id.memory_bytes = 85198045184;
+    assert_int_equal(rp_hwdb_match(db, &id, &match, &error), RP_OK);
+    assert_string_equal(match.device->name, "A100-SXM4-80GB");
+}
+
 static void devices_without_a_row_are_derived(void **state) {
     rp_device_identity id = nobody();
     rp_device_match match;
@@ -492,6 +527,8 @@ int main(void) {
                                        cmocka_unit_test(mma_is_below_wgmma),
                                        cmocka_unit_test(keys_go_both_ways),
                                        cmocka_unit_test(same_names_are_told_apart_by_numbers),
+                                       cmocka_unit_test(shared_pci_ids_need_the_name),
+                                       cmocka_unit_test(unknown_names_of_known_shape),
                                        cmocka_unit_test(devices_without_a_row_are_derived),
                                        cmocka_unit_test(a_slice_is_not_the_whole),
                                        cmocka_unit_test(limits_per_multiprocessor),
