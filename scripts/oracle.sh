@@ -85,17 +85,16 @@ def run_to(command, output):
 
 
 def best_of(n, command, output):
-    """Least seconds and MiB of N runs, and the exit code. Not by wait4() from here: what Python itself
-    occupies would count as the program's."""
-    seconds, mebibytes = [], []
+    """Least seconds elapsed, seconds of processor and MiB of N runs, and the exit code. Not by wait4()
+    from here: what Python itself occupies would count as the program's."""
+    runs = []
     for _ in range(n):
         with open(output, "w") as out:
-            result = subprocess.run(["/usr/bin/time", "-q", "-f", "%e %M", *command], stdout=out,
+            result = subprocess.run(["/usr/bin/time", "-q", "-f", "%e %U %S %M", *command], stdout=out,
                                     stderr=subprocess.PIPE, text=True)
-        elapsed, kibibytes = result.stderr.strip().splitlines()[-1].split()
-        seconds.append(float(elapsed))
-        mebibytes.append(int(kibibytes) / 1024)
-    return max(min(seconds), 0.005), min(mebibytes), result.returncode
+        elapsed, user, system, kibibytes = map(float, result.stderr.strip().splitlines()[-1].split())
+        runs.append((max(elapsed, 0.01), max(user + system, 0.01), kibibytes / 1024))
+    return [min(column) for column in zip(*runs)] + [result.returncode]
 
 
 def import_file(path, output):
@@ -231,11 +230,11 @@ def check(report, used, folder):
     capture, raw = os.path.join(folder, "report.roof"), os.path.join(folder, "raw.csv")
     theirs = best_of(3, [NCU, "--import", report, "--csv", "--page", "raw"], raw)
     mine = best_of(3, [ROOFPROF, "report", report], os.devnull)
-    if theirs[2]:
-        differ(f"{NCU} cannot open it (exit {theirs[2]})")
+    if theirs[3]:
+        differ(f"{NCU} cannot open it (exit {theirs[3]})")
         return
-    if mine[2]:
-        differ(f"roofprof report exits with {mine[2]}")
+    if mine[3]:
+        differ(f"roofprof report exits with {mine[3]}")
     if not import_file(report, capture):
         return
     ours, times = counters(capture)
@@ -246,8 +245,9 @@ def check(report, used, folder):
         compare_bits(report, ours)
     compare_csv(raw, ours, times, folder)
     show_rules(report, folder)
-    print(f"  cost: ncu {theirs[0] * 1e3:.0f} ms {theirs[1]:.0f} MiB, roofprof {mine[0] * 1e3:.0f} ms "
-          f"{mine[1]:.0f} MiB: {theirs[0] / mine[0]:.1f} times faster, {theirs[1] / mine[1]:.1f} times less memory")
+    print(f"  cost: {theirs[0]:.2f} s, {theirs[1]:.2f} s of processor, {theirs[2]:.0f} MiB for ncu; {mine[0]:.2f} s, "
+          f"{mine[1]:.2f} s, {mine[2]:.0f} MiB for roofprof: {theirs[0] / mine[0]:.1f} and {theirs[1] / mine[1]:.1f} "
+          f"times faster, {theirs[2] / mine[2]:.1f} times less memory")
 
 
 used = rule_metrics()
