@@ -211,7 +211,7 @@ static rp_code note_launches(const rp_profile *profile, rp_report *report, rp_er
 
 rp_code rp_analyse(const rp_profile *profile, const rp_hwdb *hwdb,
                    const rp_analysis_options *options, rp_report *report, rp_error *error) {
-    rp_group *groups = NULL;
+    rp_group *copy = NULL;
     rp_roofs *roofs = calloc(profile->device_count + 1, sizeof *roofs);
     memset(report, 0, sizeof *report);
     rp_code code =
@@ -220,13 +220,14 @@ rp_code rp_analyse(const rp_profile *profile, const rp_hwdb *hwdb,
         code = rp_roofs_make(&profile->devices[d], hwdb, options, &report->devices[d], &roofs[d],
                              error);
     if (code == RP_OK)
-        code = rp_groups_prepare(profile, options, &groups, &report->kernel_count, error);
+        code = rp_groups_prepare(profile, options, &copy, &report->kernel_count, error);
     if (code == RP_OK) {
         report->kernels = calloc(report->kernel_count + 1, sizeof *report->kernels);
         if (!report->kernels)
             code = rp_fail(error, RP_INTERNAL, "out of memory");
     }
     if (code == RP_OK) {
+        const rp_group *groups = copy ? copy : profile->groups;
         for (size_t i = 0; i < report->kernel_count; i++)
             judge(&groups[i], &roofs[groups[i].device], &report->kernels[i]);
         qsort(report->kernels, report->kernel_count, sizeof *report->kernels, worst_first);
@@ -237,7 +238,7 @@ rp_code rp_analyse(const rp_profile *profile, const rp_hwdb *hwdb,
     }
     if (code == RP_OK)
         code = note_launches(profile, report, error);
-    free(groups);
+    free(copy);
     free(roofs);
     if (code != RP_OK)
         rp_report_free(report);

@@ -42,10 +42,10 @@ void rp_kernel_note(rp_report_kernel *kernel, const char *format, ...)
 rp_code rp_report_note(rp_report *report, rp_error *error, const char *severity, const char *format,
                        ...) __attribute__((format(printf, 4, 5)));
 
-/* work.c: a copy of the profile's groups with --work applied and, if asked, configs merged. The
- * strings stay the profile's. */
+/* work.c: the profile's groups with --work applied and, if asked, configs merged: *COPY is the
+ * caller's to free (its strings stay the profile's), or NULL if the profile's own will do. */
 rp_code rp_groups_prepare(const rp_profile *profile, const rp_analysis_options *options,
-                          rp_group **groups, size_t *count, rp_error *error);
+                          rp_group **copy, size_t *count, rp_error *error);
 
 void rp_count_flops(const rp_group *group, rp_report_kernel *kernel);
 void rp_count_bytes(const rp_group *group, rp_report_kernel *kernel);

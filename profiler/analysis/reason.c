@@ -58,7 +58,9 @@ void rp_occupancy(const rp_group *group, const rp_roofs *roofs, rp_report_kernel
 
 void rp_explain_latency(const rp_report_kernel *kernel, char *reason, size_t size) {
     double mean = kernel->time_mean_s;
-    if (kernel->waves < 1)
+    if (kernel->waves < 0.01) /* exporters round it to two places */
+        snprintf(reason, size, "grid far under one wave: most SMs have nothing to do");
+    else if (kernel->waves < 1)
         snprintf(reason, size, "grid under one wave (%.2g): not every SM slot has a block",
                  kernel->waves);
     else if (kernel->lanes < idle_lanes)

@@ -317,22 +317,25 @@ static void merge_all(rp_group *groups, size_t *count) {
 }
 
 rp_code rp_groups_prepare(const rp_profile *profile, const rp_analysis_options *options,
-                          rp_group **groups, size_t *count, rp_error *error) {
+                          rp_group **copy, size_t *count, rp_error *error) {
+    *copy = NULL;
     *count = profile->group_count;
-    *groups = malloc((*count ? *count : 1) * sizeof **groups);
-    if (!*groups)
+    if (options->work_count == 0 && !options->merge_configs)
+        return RP_OK;
+    rp_group *groups = malloc((*count + 1) * sizeof *groups);
+    if (!groups)
         return rp_fail(error, RP_INTERNAL, "out of memory");
     if (*count)
-        memcpy(*groups, profile->groups, *count * sizeof **groups);
+        memcpy(groups, profile->groups, *count * sizeof *groups);
     rp_code code = RP_OK;
     for (size_t i = 0; i < *count && code == RP_OK; i++)
-        code = apply(&(*groups)[i], options, error);
+        code = apply(&groups[i], options, error);
     if (code != RP_OK) {
-        free(*groups);
-        *groups = NULL;
+        free(groups);
         return code;
     }
     if (options->merge_configs)
-        merge_all(*groups, count);
+        merge_all(groups, count);
+    *copy = groups;
     return RP_OK;
 }
