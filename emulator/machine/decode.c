@@ -629,6 +629,16 @@ static int width_of(ptx_type t) {
     return 8 * (int)ptx_type_bytes(t);
 }
 
+/* .ftz on an operation that selects and does not calculate: the host flushes nothing there. */
+static bool flush_result(decoder *d) {
+    uint32_t place = d->last->d;
+    emu_op *o = emit_helper(d, H_flush_f32);
+    if (!o)
+        return false;
+    o->d = o->a = place;
+    return finish_destination(d, PTX_F32);
+}
+
 static bool decode_float(decoder *d, const char *base, ptx_type type, emu_op_class op_class) {
     const char *sat = has(d, "sat") ? "_sat" : has(d, "relu") ? "_relu" : "";
     const emu_operation *op = find_operation("%s%s_%s", base, sat, ptx_type_name(type));
@@ -637,6 +647,10 @@ static bool decode_float(decoder *d, const char *base, ptx_type type, emu_op_cla
     count_float(d, type, op_class);
     if (type == PTX_F32 || type == PTX_F64)
         apply_control_word(d, d->last, control_word(d));
+    else if (has(d, "ftz"))
+        return unsupported(d);
+    if (type == PTX_F32 && has(d, "ftz") && op_class == EMU_OP_FP_OTHER)
+        return flush_result(d);
     return finish(d, op);
 }
 
@@ -722,9 +736,6 @@ static bool decode_special_function(decoder *d) {
     emu_op_class c = strcmp(d->in->opcode, "sqrt") == 0  ? EMU_OP_SQRT
                      : strcmp(d->in->opcode, "rcp") == 0 ? EMU_OP_RCP
                                                          : EMU_OP_SPECIAL;
-    if (t == PTX_F32 && has(d, "approx") && !has(d, "ftz") && c == EMU_OP_SPECIAL &&
-        strcmp(d->in->opcode, "tanh") != 0)
-        d->in = d->in; /* subnormal inputs are kept, as written */
     return decode_float(d, d->in->opcode, t, c);
 }
 
@@ -1043,7 +1054,7 @@ static bool decode_cvt_packed(decoder *d, ptx_type to, ptx_type from) {
     const char *relu = has(d, "relu") ? "_relu" : "";
     const emu_operation *op;
     bool plain = (rounding == ROUNDING_NEAREST && !has(d, "satfinite")) || to == PTX_E4M3X2 ||
-                 to == PTX_E5M2X2 || from != PTX_F32;
+                 to == PTX_E5M2X2 || to == PTX_TF32 || from != PTX_F32;
     op = find_operation("cvt%s%s_%s_%s", plain ? "" : "_rounded", relu, ptx_type_name(to),
                         ptx_type_name(from));
     if (!bind_operation(d, op, 1, COUNT_CONVERSION))
@@ -1094,6 +1105,8 @@ static bool decode_cvt(decoder *d) {
     if (to == PTX_F16 || to == PTX_BF16)
         word = 0;
     apply_control_word(d, d->last, word);
+    if (to == PTX_F32 && from == PTX_F32 && has(d, "ftz"))
+        return flush_result(d);
     return finish(d, op);
 }
 
@@ -1732,7 +1745,7 @@ static bool decode_barrier(decoder *d) {
         return o != NULL;
     }
     if (has(d, "cluster")) /* clusters of one block: its own barrier */
-        return has(d, "wait") ? decode_nothing(d) : decode_nothing(d);
+        return decode_nothing(d);
     bool red = has(d, "red"), wait = !has(d, "arrive");
     int first = red ? 1 : 0;
     if (!need(d, red ? 3 : 1, red ? 4 : 2))

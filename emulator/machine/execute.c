@@ -1630,11 +1630,11 @@ int EXPORTED(emu_run_warp)(emu_warp *w, uint64_t budget) {
                 w->block->ticks += 8;
                 budget--;
                 if (__builtin_expect(spins(w), 0)) {
-                    if (w->group_count == 1) {
-                        w->spinning = true;
-                        return 0;
-                    }
                     w->group[chosen].penalty++;
+                    w->spinning = !emu_group_behind(w, chosen);
+                    if (w->spinning)
+                        return 0;
+                    break;
                 }
                 if (!budget)
                     break;

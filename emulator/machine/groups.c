@@ -63,6 +63,13 @@ int emu_choose_group(emu_warp *w, uint32_t *limit) {
     return best;
 }
 
+bool emu_group_behind(const emu_warp *w, int spinner) {
+    for (int i = 0; i < w->group_count; i++)
+        if (w->group[i].state == GROUP_READY && w->group[i].penalty < w->group[spinner].penalty)
+            return true;
+    return false;
+}
+
 void emu_split_group(emu_warp *w, uint32_t mask, uint32_t pc) {
     emu_group *current = &w->group[w->current];
     emu_group *added = &w->group[w->group_count++];

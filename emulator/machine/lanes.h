@@ -253,9 +253,10 @@ LANE_FUNCTION float xorsign_float(float r, float a, float b) {
     return float_of_bits((bits_of_float(r) & 0x7fffffffu) | sign);
 }
 
-/* Flushes a half-precision subnormal to zero of its sign. */
-LANE_FUNCTION uint16_t flush_half(uint16_t h) {
-    return (uint16_t)((h & 0x7c00) ? h : h & 0x8000);
+/* What .ftz makes of a value that is only moved. */
+LANE_FUNCTION float flush_float(float f) {
+    uint32_t u = bits_of_float(f);
+    return float_of_bits(u & 0x7f800000u ? u : u & 0x80000000u);
 }
 
 /* ---- float to integer: rounded already, NaN and range as the PTX document has it ----------------

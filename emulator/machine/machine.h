@@ -440,6 +440,8 @@ int emu_call_builtin(emu_warp *warp, const emu_op *op);
 /* Groups of a warp (groups.c). The group to run next, -1 if none can; what meets there is merged.
  * *LIMIT: the pc at which another group waits. */
 int emu_choose_group(emu_warp *warp, uint32_t *limit);
+/* Whether another group that can run has been found spinning less often than SPINNER. */
+bool emu_group_behind(const emu_warp *warp, int spinner);
 /* Splits the lanes of MASK off the current group, to go on at PC. */
 void emu_split_group(emu_warp *warp, uint32_t mask, uint32_t pc);
 /* Everything that moves the program counter but branches: current group, lanes MASK at OP. */
