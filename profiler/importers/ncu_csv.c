@@ -13,6 +13,7 @@
  * That prefix is compared, not parsed again: this is what makes reading fast.
  */
 #include "importers/importer.h"
+#include "importers/ncu_locale.h"
 #include "importers/ncu_number.h"
 #include "importers/ncu_store.h"
 #include "importers/ncu_table.h"
@@ -26,15 +27,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A cell that tells something about the locale. */
-typedef struct evidence {
-    uint64_t line; /* 0: none */
-    char metric[96], text[48];
-} evidence;
-
-typedef struct cell {
+typedef struct piece { /* of `text` */
     size_t offset, length;
-} cell;
+} piece;
 
 typedef struct reader {
     const char *path;
@@ -46,11 +41,12 @@ typedef struct reader {
 
     uint64_t line, row_line, tables, rows, strays, stray_line;
     bool in_row, stop, accepted; /* accepted: the row just read belongs to a launch */
+    bool odd_quotes, cut_off;    /* of the row in hand so far; of the file */
 
     /* The row in hand: cells are NUL-terminated pieces of `text`. */
     char *text;
     size_t text_used, text_capacity;
-    cell *cells;
+    piece *cells;
     size_t cell_count, cell_capacity;
 
     /* What the last row of a long table began with, and what `text` and `cells` had of it. */
@@ -68,9 +64,11 @@ typedef struct reader {
     /* The last launch of a long table, to see when the next begins. */
     bool has_launch;
     int64_t pid, number;
+    char *kernel;
+    size_t kernel_length;
 
     ncu_locale locale;
-    evidence point, comma, weak_point, weak_comma, either[2];
+    ncu_weights weights;
 
     uint64_t permission_line, no_kernels_line;
     char message[400]; /* the first ==ERROR== line */
@@ -169,118 +167,24 @@ static rp_code begin_launch(reader *r, int64_t number) {
     return ncu_store_begin(r->store, &launch, r->error);
 }
 
-/* ---- Locale ---------------------------------------------------------------------------------- */
-
-static void remember(evidence *e, const reader *r, const char *metric, size_t metric_length,
-                     const char *text, size_t length) {
-    if (e->line)
-        return;
-    char *shown = rp_text_printable(metric, metric_length < 80 ? metric_length : 80);
-    char *value = rp_text_printable(text, length < 40 ? length : 40);
-    e->line = r->row_line;
-    snprintf(e->metric, sizeof e->metric, "%s", shown ? shown : "?");
-    snprintf(e->text, sizeof e->text, "%s", value ? value : "?");
-    free(shown);
-    free(value);
-}
-
-static bool is_nanoseconds(const char *unit, size_t length) {
-    return (length == 2 && memcmp(unit, "ns", 2) == 0) ||
-           (length == 7 && memcmp(unit, "nsecond", 7) == 0);
-}
-
-/* What a cell proves. Bytes and instructions are whole, so that three digits after a lone separator
- * are a group of thousands. In nanoseconds a lone comma is one too: where it is the decimal mark,
- * ncu prints two decimals. A lone point there proves nothing. */
-static void weigh(reader *r, ncu_shape shape, const char *metric, size_t metric_length,
-                  const char *unit, size_t unit_length, const char *text, size_t length) {
-    evidence *e = NULL;
-    bool comma = shape == NCU_EITHER && memchr(text, ',', length);
-    bool count = ncu_unit_is_count(unit, unit_length);
-    if (shape == NCU_POINT)
-        e = &r->point;
-    else if (shape == NCU_COMMA)
-        e = &r->comma;
-    else if (shape != NCU_EITHER)
-        return;
-    else if (comma && (count || is_nanoseconds(unit, unit_length)))
-        e = &r->weak_point;
-    else if (!comma && count)
-        e = &r->weak_comma;
-    else
-        e = r->either[0].line ? &r->either[1] : &r->either[0];
-    remember(e, r, metric, metric_length, text, length);
-    r->stop = r->point.line || r->comma.line;
-}
-
-static rp_code contradiction(const reader *r, const evidence *a, const evidence *b) {
-    return rp_fail(
-        r->error, RP_INPUT,
-        "%s: the numbers follow two locales: %s is \"%s\" in line %llu and %s is \"%s\" in "
-        "line %llu, so what a point or comma means cannot be told. Export the file again "
-        "with LC_ALL=C",
-        r->path, a->metric, a->text, (unsigned long long)a->line, b->metric, b->text,
-        (unsigned long long)b->line);
-}
-
-static rp_code decide_locale(reader *first, ncu_locale *locale) {
-    const evidence *weak_point = &first->weak_point, *weak_comma = &first->weak_comma;
-    *locale = NCU_LOCALE_POINT;
-    if (first->point.line)
-        return RP_OK;
-    if (first->comma.line) {
-        *locale = NCU_LOCALE_COMMA;
-        return RP_OK;
-    }
-    if (weak_point->line && weak_comma->line)
-        return contradiction(first, weak_point, weak_comma);
-    if (weak_comma->line)
-        *locale = NCU_LOCALE_COMMA;
-    const evidence *e = first->either;
-    if (weak_comma->line || weak_point->line || !e[0].line)
-        return RP_OK;
-    char second[200] = "";
-    if (e[1].line)
-        snprintf(second, sizeof second, ", %s = \"%s\" in line %llu", e[1].metric, e[1].text,
-                 (unsigned long long)e[1].line);
-    return rp_fail(
-        first->error, RP_INPUT,
-        "%s: %s = \"%s\" in line %llu%s: the separator may mark thousands or decimals, and "
-        "no other number in the file tells which. Export it again with LC_ALL=C, or import "
-        "the .ncu-rep file",
-        first->path, e[0].metric, e[0].text, (unsigned long long)e[0].line, second);
-}
-
 /* ---- Values ---------------------------------------------------------------------------------- */
 
-static rp_code check_locale(reader *r, ncu_shape shape, const char *metric, size_t metric_length,
-                            const char *text, size_t length) {
-    bool point = shape == NCU_POINT && r->locale == NCU_LOCALE_COMMA;
-    bool comma = shape == NCU_COMMA && r->locale == NCU_LOCALE_POINT;
-    if (!point && !comma)
+/* In the first reading a cell is weighed, in the second its value is put. */
+static rp_code take_cell(reader *r, const ncu_column *column, const ncu_cell *cell) {
+    if (!r->store) {
+        r->stop = ncu_locale_weigh(&r->weights, cell);
         return RP_OK;
-    evidence here = {0};
-    remember(&here, r, metric, metric_length, text, length);
-    const evidence *proof = point ? &r->comma : &r->point;
-    if (!proof->line)
-        proof = point ? &r->weak_comma : &r->weak_point;
-    if (!proof->line) /* nothing needed a locale until now: this cell sets it */
-        return RP_OK;
-    return contradiction(r, proof, &here);
-}
-
-static rp_code put_cell(reader *r, const ncu_column *column, const char *metric,
-                        size_t metric_length, const char *text, size_t length) {
+    }
     double value;
     int decimals;
-    ncu_shape shape = ncu_number_read(text, length, r->locale, &value, &decimals);
-    rp_code code = check_locale(r, shape, metric, metric_length, text, length);
+    ncu_shape shape = ncu_number_read(cell->text, cell->length, r->locale, &value, &decimals);
+    rp_code code = ncu_locale_check(&r->weights, r->locale, shape, cell, r->path, r->error);
     if (code)
         return code;
     if (shape == NCU_MISSING)
         ncu_store_put_missing(r->store, column);
     else if (shape == NCU_TEXT)
-        ncu_store_put_text(r->store, column, text, length);
+        ncu_store_put_text(r->store, column, cell->text, cell->length);
     else
         ncu_store_put(r->store, column, value, decimals > 0 ? 0.5 * pow(10, -decimals) : 0);
     return RP_OK;
@@ -316,8 +220,17 @@ static void stray(reader *r) {
 /* Makes the row's launch the one in hand. */
 static rp_code long_launch(reader *r, int64_t number) {
     int64_t pid = field_integer(r, NCU_FIELD_PID);
-    if (r->has_launch && r->pid == pid && r->number == number)
+    size_t length;
+    const char *kernel = field_text(r, NCU_FIELD_KERNEL, &length);
+    if (r->has_launch && r->pid == pid && r->number == number && r->kernel_length == length &&
+        memcmp(r->kernel, kernel, length) == 0)
         return RP_OK;
+    char *copy = realloc(r->kernel, length + 1);
+    if (!copy)
+        return no_memory(r);
+    memcpy(copy, kernel, length + 1);
+    r->kernel = copy;
+    r->kernel_length = length;
     r->has_launch = true;
     r->pid = pid;
     r->number = number;
@@ -325,27 +238,25 @@ static rp_code long_launch(reader *r, int64_t number) {
 }
 
 static rp_code long_value(reader *r) {
-    size_t name_length, unit_length = 0, length;
-    const char *name = field_text(r, NCU_FIELD_METRIC, &name_length);
-    const char *text = field_text(r, NCU_FIELD_VALUE, &length), *unit = NULL;
-    if (name_length == 0) /* a rule's verdict, not a metric */
+    ncu_cell cell = {.line = r->row_line, .unit = ""};
+    cell.metric = field_text(r, NCU_FIELD_METRIC, &cell.metric_length);
+    cell.text = field_text(r, NCU_FIELD_VALUE, &cell.length);
+    bool has_unit = field_present(r, NCU_FIELD_UNIT);
+    if (has_unit)
+        cell.unit = field_text(r, NCU_FIELD_UNIT, &cell.unit_length);
+    if (cell.metric_length == 0) /* a rule's verdict, not a metric */
         return RP_OK;
-    if (field_present(r, NCU_FIELD_UNIT))
-        unit = field_text(r, NCU_FIELD_UNIT, &unit_length);
-    if (!r->store) {
-        double value;
-        weigh(r, ncu_number_read(text, length, NCU_LOCALE_UNKNOWN, &value, NULL), name, name_length,
-              unit ? unit : "", unit_length, text, length);
-        return RP_OK;
+    const ncu_column *column = NULL;
+    if (r->store) {
+        rp_code code =
+            ncu_store_column(r->store, cell.metric, cell.metric_length, has_unit ? cell.unit : NULL,
+                             cell.unit_length, &column, r->error);
+        if (code)
+            return code;
+        if (!column)
+            return refuse_unit(r, cell.metric, cell.metric_length);
     }
-    const ncu_column *column;
-    rp_code code =
-        ncu_store_column(r->store, name, name_length, unit, unit_length, &column, r->error);
-    if (code)
-        return code;
-    if (!column)
-        return refuse_unit(r, name, name_length);
-    return put_cell(r, column, name, name_length, text, length);
+    return take_cell(r, column, &cell);
 }
 
 static rp_code long_row(reader *r) {
@@ -397,20 +308,17 @@ static rp_code wide_column(reader *r, size_t i) {
 }
 
 static rp_code wide_cell(reader *r, size_t i) {
-    const ncu_heading *h = &r->table.headings[i];
-    size_t length;
-    const char *text = cell_text(r, i, &length);
-    if (length == 0) /* not collected for this launch */
+    const char *unit = heading_unit(r, i);
+    ncu_cell cell = {.line = r->row_line,
+                     .metric = r->table.headings[i].text,
+                     .metric_length = strlen(r->table.headings[i].text),
+                     .unit = unit ? unit : "",
+                     .unit_length = unit ? strlen(unit) : 0};
+    cell.text = cell_text(r, i, &cell.length);
+    if (cell.length == 0) /* not collected for this launch */
         return RP_OK;
-    if (!r->store) {
-        double value;
-        const char *unit = heading_unit(r, i);
-        weigh(r, ncu_number_read(text, length, NCU_LOCALE_UNKNOWN, &value, NULL), h->text,
-              strlen(h->text), unit ? unit : "", unit ? strlen(unit) : 0, text, length);
-        return RP_OK;
-    }
-    rp_code code = r->columns[i] ? RP_OK : wide_column(r, i);
-    return code ? code : put_cell(r, r->columns[i], h->text, strlen(h->text), text, length);
+    rp_code code = r->store && !r->columns[i] ? wide_column(r, i) : RP_OK;
+    return code ? code : take_cell(r, r->columns[i], &cell);
 }
 
 static rp_code wide_row(reader *r) {
@@ -462,7 +370,7 @@ static void on_cell(void *text, size_t length, void *context) {
         r->code = no_memory(r);
         return;
     }
-    r->cells[r->cell_count++] = (cell){.offset = r->text_used, .length = length};
+    r->cells[r->cell_count++] = (piece){.offset = r->text_used, .length = length};
     if (length > 0)
         memcpy(r->text + r->text_used, text, length);
     r->text[r->text_used + length] = 0;
@@ -624,10 +532,13 @@ static rp_code parse_row(reader *r, const char *line, size_t length) {
         r->text_used = r->same_launch ? r->prefix_text : 0;
         r->cell_count = r->same_launch ? identity_columns(&r->table) : 0;
         r->in_row = true;
+        r->odd_quotes = false;
     }
     size_t done = csv_parse(&r->parser, line + skip, length - skip, on_cell, on_row, r);
     if (!r->code && done != length - skip)
         r->code = no_memory(r);
+    for (size_t i = 0; r->in_row && i < length; i++)
+        r->odd_quotes ^= line[i] == '"';
     if (!r->code && whole && !r->in_row)
         r->code = keep_prefix(r, line, length);
     return r->code;
@@ -669,6 +580,18 @@ static void reader_free(reader *r) {
     free(r->text);
     free(r->cells);
     free(r->prefix);
+    free(r->kernel);
+}
+
+/* The last row may lack its newline. If a quote is still open, the file was cut off in a cell:
+ * "1,234 may be the start of "1,234,567", so that row is left out. */
+static rp_code end_of_file(reader *r) {
+    if (r->odd_quotes) {
+        r->cut_off = true;
+        return RP_OK;
+    }
+    csv_fini(&r->parser, on_cell, on_row, r);
+    return r->code;
 }
 
 static rp_code read_file(reader *r) {
@@ -692,10 +615,9 @@ static rp_code read_file(reader *r) {
         code = ncu_utf16_end(&utf16);
     if (code == RP_INTERNAL && utf16.no_memory)
         code = no_memory(r);
-    if (!code && r->in_row) { /* the last row has no newline */
-        csv_fini(&r->parser, on_cell, on_row, r);
-        code = r->code;
-    }
+    if (!code && r->in_row && !r->stop)
+        code = end_of_file(r);
+    r->cut_off |= rp_stream_truncated(stream);
     rp_stream_close(stream);
     ncu_utf16_free(&utf16);
     return code;
@@ -749,18 +671,20 @@ static rp_code add_notes(const reader *r, rp_capture *capture) {
             "%s: %llu lines among the rows do not fit the table and were left "
             "out (the first is line %llu)",
             r->path, (unsigned long long)r->strays, (unsigned long long)r->stray_line);
+    if (!code && r->cut_off)
+        code = rp_capture_add_note(capture, "warning", r->error,
+                                   "%s is cut off: what stands before the end was read", r->path);
     if (!code && r->message_line)
         code = rp_capture_add_note(capture, "warning", r->error,
                                    "%s, line %llu: Nsight Compute reported an error: %s", r->path,
                                    (unsigned long long)r->message_line, r->message);
+    const ncu_evidence *proof = ncu_locale_evidence(&r->weights, NCU_LOCALE_COMMA);
     if (!code && r->locale == NCU_LOCALE_COMMA)
         code = rp_capture_add_note(
             capture, "info", r->error,
             "%s: numbers were read with decimal commas (%s is \"%s\" in line "
             "%llu)",
-            r->path, (r->comma.line ? &r->comma : &r->weak_comma)->metric,
-            (r->comma.line ? &r->comma : &r->weak_comma)->text,
-            (unsigned long long)(r->comma.line ? r->comma.line : r->weak_comma.line));
+            r->path, proof->metric, proof->text, (unsigned long long)proof->line);
     return code;
 }
 
@@ -771,16 +695,13 @@ static rp_code import_csv(const char *path, rp_capture *capture, rp_error *error
     if (code)
         return code;
     if (!(code = read_file(&first)))
-        code = decide_locale(&first, &locale);
+        code = ncu_locale_decide(&first.weights, path, &locale, error);
     reader_free(&first);
     if (code || (code = start(&r, path, error)))
         return code;
 
     r.locale = locale;
-    r.point = first.point;
-    r.comma = first.comma;
-    r.weak_point = first.weak_point;
-    r.weak_comma = first.weak_comma;
+    r.weights = first.weights;
     if (!(code = ncu_store_open(&r.store, capture, path, error)) && !(code = read_file(&r))) {
         if (r.rows == 0)
             code = nothing_found(&r);

@@ -399,6 +399,30 @@ static void test_short_rows(void **state) {
     refused(HEAD12 "\n\"0\",\"1\"\n", 1, "line 2");
 }
 
+/* "1,234 at the end of the file may be the start of "1,234,567". */
+static void test_cut_off(void **state) {
+    (void)state;
+    static const char text[] = HEAD12 "\n" TIMES("0", "1", "a")
+        ROW12("1", "1", "a", "dram__bytes.sum", "byte", "1,234,567");
+    imported in = import_bytes(text, sizeof text - 1 - strlen(",567\"\n"));
+    near(count_launches(&in), 1);
+    assert_true(has_note(&in, "is cut off"));
+    imported_free(&in);
+    in = import_bytes(text, sizeof text - 2); /* only the newline is missing */
+    near(counter(&in, 1, "dram__bytes.sum"), 1234567);
+    assert_false(has_note(&in, "is cut off"));
+    imported_free(&in);
+}
+
+/* Files of several runs put together without headings: the same number, another kernel. */
+static void test_number_again(void **state) {
+    (void)state;
+    imported in = import_text(HEAD12 "\n" TIMES("0", "1", "a") TIMES("0", "1", "b"));
+    near(count_launches(&in), 2);
+    near(ask(&in, "SELECT count(*) FROM kernels"), 2);
+    imported_free(&in);
+}
+
 static void test_unknown_scale(void **state) {
     (void)state;
     imported in = import_text(HEAD12 "\n" TIMES("0", "1", "a")
@@ -495,6 +519,8 @@ int main(void) {
         cmocka_unit_test(test_devices),
         cmocka_unit_test(test_missing_columns),
         cmocka_unit_test(test_short_rows),
+        cmocka_unit_test(test_cut_off),
+        cmocka_unit_test(test_number_again),
         cmocka_unit_test(test_unknown_scale),
         cmocka_unit_test(test_rounded_ratios),
         cmocka_unit_test(test_nothing),
