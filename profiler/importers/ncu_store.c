@@ -7,7 +7,7 @@
  */
 #include "importers/ncu_store.h"
 
-#include "importers/ncu_names.h"
+#include "importers/ncu_set.h"
 #include "support/array.h"
 #include "support/map.h"
 #include "support/text.h"
@@ -18,30 +18,13 @@
 
 enum {
     HELD_MAX = 1 << 21, /* values of launches that wait for a duration: 48 MiB */
-    NAME_MAX_LENGTH = 512,
     NO_TWIN = -1,
     TWIN_UNDECIDED = -2
 };
 
-static const size_t NONE = SIZE_MAX;
-
 /* Less than this per cycle is nothing beside any device's peak (hundreds and more per cycle): a
  * zero that is printed with six decimals counts as zero, one with two decimals does not. */
 static const double NEGLIGIBLE_PER_CYCLE = 1e-6;
-
-typedef struct metric {
-    char *name;
-    ncu_role role;
-    char unit[24];
-    int64_t id;     /* of the capture; -1 not yet */
-    uint64_t stamp; /* serial of the launch that has a value of it */
-    size_t slot;    /* where */
-    bool from_label;
-    size_t count; /* metric of the count that this one gives per cycle; NONE: it is no such thing */
-    size_t clock_avg, clock_sum, clock_rate;
-    double factor;
-    int per_sm; /* clocks of this kind on an SM; 0 not known */
-} metric;
 
 typedef struct value {
     double value, bound;
@@ -76,20 +59,11 @@ typedef struct process {
     uint64_t joined, alone;
 } process;
 
-typedef struct set { /* of metrics: bit m of words[m / 64] */
-    uint64_t *words;
-    size_t count;
-} set;
-
 struct ncu_store {
     rp_capture *capture;
     const char *path;
-    rp_map metric_names, column_names, kernel_names, process_names, device_names, entry_keys,
-        sets_known;
-    metric *metrics;
-    size_t metric_count, metric_capacity;
-    ncu_column **columns;
-    size_t column_count, column_capacity;
+    ncu_metrics metrics;
+    rp_map kernel_names, process_names, device_names, entry_keys;
     char **kernels;
     size_t *kernel_lengths;
     size_t kernel_count, kernel_capacity, kernel_length_capacity;
@@ -97,10 +71,7 @@ struct ncu_store {
     size_t process_count, process_capacity;
     entry *entries;
     size_t entry_count, entry_capacity;
-    set *sets;
-    size_t set_count, set_capacity;
-    uint64_t *scratch;
-    size_t scratch_words;
+    ncu_sets sets;
     group *held;
     size_t held_count, held_capacity, held_values;
 
@@ -113,227 +84,48 @@ struct ncu_store {
 
     uint64_t launches, values, missing, texts, unscaled, recovered, estimated, unrecoverable;
     uint64_t invalid, repeated, times_late, nameless_devices;
-    char unscaled_example[200], unrecoverable_example[NAME_MAX_LENGTH];
+    char unrecoverable_example[200];
 };
 
 static rp_code no_memory(const ncu_store *store, rp_error *error) {
     return rp_fail(error, RP_INTERNAL, "%s: out of memory", store->path);
 }
 
-/* ---- Metrics and columns --------------------------------------------------------------------- */
-
-/* The metric called NAME; NONE without memory. */
-static size_t metric_find(ncu_store *store, const char *name) {
-    bool added;
-    int64_t *at = rp_map_put(&store->metric_names, name, strlen(name), &added);
-    if (!at)
-        return NONE;
-    if (!added)
-        return (size_t)*at;
-    if (!RP_ARRAY_ROOM(store->metrics, store->metric_capacity, store->metric_count))
-        return NONE;
-    char *copy = strdup(name);
-    if (!copy)
-        return NONE;
-    size_t index = store->metric_count++;
-    *at = (int64_t)index;
-    store->metrics[index] = (metric){.name = copy,
-                                     .role = ncu_role_of(name),
-                                     .id = -1,
-                                     .count = NONE,
-                                     .clock_avg = NONE,
-                                     .clock_sum = NONE,
-                                     .clock_rate = NONE};
-    return index;
-}
-
-static size_t clock_metric(ncu_store *store, const char *unit, const char *roll_up) {
-    char name[96];
-    snprintf(name, sizeof name, "%s__cycles_elapsed.%s", unit, roll_up);
-    return metric_find(store, name);
-}
-
-/* If the metric gives a count per cycle: ties it to the metrics that turn it into the count. */
-static void metric_tie_count(ncu_store *store, size_t index) {
-    char count[NAME_MAX_LENGTH], unit[32];
-    double factor;
-    if (!ncu_name_of_count(store->metrics[index].name, count, sizeof count, unit, sizeof unit,
-                           &factor))
-        return;
-    size_t count_metric = metric_find(store, count);
-    size_t avg = clock_metric(store, unit, "avg"), sum = clock_metric(store, unit, "sum");
-    size_t rate = clock_metric(store, unit, "avg.per_second");
-    metric *m = &store->metrics[index]; /* after the last call that can move it */
-    m->count = count_metric;
-    m->clock_avg = avg;
-    m->clock_sum = sum;
-    m->clock_rate = rate;
-    m->factor = factor;
-    m->per_sm = strcmp(unit, "smsp") == 0 ? 4 : strcmp(unit, "sm") == 0 ? 1 : 0;
-}
-
-static void describe(char *buffer, size_t size, const char *name, size_t length, const char *unit,
-                     size_t unit_length) {
-    char *shown = rp_text_printable(name, length < 120 ? length : 120);
-    char *shown_unit = rp_text_printable(unit, unit_length < 40 ? unit_length : 40);
-    snprintf(buffer, size, "%s in \"%s\"", shown ? shown : "?", shown_unit ? shown_unit : "?");
-    free(shown);
-    free(shown_unit);
-}
-
-/* The raw name behind a column's, in BUFFER; false if it cannot be told. */
-static bool raw_name(const char *name, size_t length, const ncu_column *column, char *buffer,
-                     size_t size) {
-    const char *raw = column->label ? ncu_name_of_label(name, length, column->unit.name) : NULL;
-    if (raw)
-        snprintf(buffer, size, "%s", raw);
-    else if (length < size)
-        snprintf(buffer, size, "%.*s", (int)length, name);
-    else
-        return false;
-    return true;
-}
-
-static rp_code column_make(ncu_store *store, const char *name, size_t length, const char *unit,
-                           size_t unit_length, ncu_column **column, rp_error *error) {
-    const char *implied = ncu_unit_of_metric(name, length);
-    *column = NULL;
-    if (!unit && !implied)
-        return RP_OK;
-    ncu_column *c = calloc(1, sizeof *c);
-    if (!c)
-        return no_memory(store, error);
-    if (!unit) {
-        unit = implied;
-        unit_length = strlen(implied);
-    }
-    c->label = !implied;
-    if (!ncu_unit_parse(unit, unit_length, &c->unit)) {
-        c->unscaled = true;
-        describe(store->unscaled_example, sizeof store->unscaled_example, name, length, unit,
-                 unit_length);
-    }
-    char raw[NAME_MAX_LENGTH];
-    c->metric = raw_name(name, length, c, raw, sizeof raw) ? metric_find(store, raw) : NONE;
-    if (c->metric == NONE) {
-        free(c);
-        return length >= sizeof raw
-                   ? rp_fail(error, RP_INPUT, "%s: a metric name of %zu characters", store->path,
-                             length)
-                   : no_memory(store, error);
-    }
-    if (!c->label)
-        metric_tie_count(store, c->metric);
-    if (store->metrics[c->metric].unit[0] == 0)
-        memcpy(store->metrics[c->metric].unit, c->unit.name, sizeof c->unit.name);
-    *column = c;
-    return RP_OK;
-}
-
-rp_code ncu_store_column(ncu_store *store, const char *name, size_t length, const char *unit,
-                         size_t unit_length, const ncu_column **column, rp_error *error) {
-    char key[NAME_MAX_LENGTH + 64];
-    size_t key_length = 0;
-    if (length > NAME_MAX_LENGTH)
-        length = NAME_MAX_LENGTH; /* refused below */
-    if (unit_length > 60)
-        unit_length = 60;
-    memcpy(key, name, length);
-    key_length = length;
-    key[key_length++] = unit ? 1 : 2; /* separates name and unit, tells "" from none */
-    if (unit)
-        memcpy(key + key_length, unit, unit_length);
-    key_length += unit ? unit_length : 0;
-
-    *column = NULL;
-    bool added;
-    int64_t *at = rp_map_put(&store->column_names, key, key_length, &added);
-    if (!at)
-        return no_memory(store, error);
-    if (!added) {
-        *column = *at >= 0 ? store->columns[*at] : NULL;
-        return RP_OK;
-    }
-    if (!RP_ARRAY_ROOM(store->columns, store->column_capacity, store->column_count))
-        return no_memory(store, error);
-    ncu_column *made;
-    rp_code code = column_make(store, name, length, unit, unit_length, &made, error);
-    if (code || !made)
-        return code;
-    *at = (int64_t)store->column_count;
-    store->columns[store->column_count++] = made;
-    *column = made;
-    return RP_OK;
-}
-
 /* ---- Sets of metrics ------------------------------------------------------------------------- */
 
-static bool scratch_room(ncu_store *store, size_t words) {
-    if (words > store->scratch_words) {
-        uint64_t *grown = realloc(store->scratch, words * sizeof *grown);
-        if (!grown)
-            return false;
-        store->scratch = grown;
-        store->scratch_words = words;
-    }
-    return true;
-}
-
-/* The number of the set in scratch[0..words); NONE without memory. */
-static size_t set_intern(ncu_store *store, size_t words) {
-    while (words > 0 && store->scratch[words - 1] == 0)
-        words--;
-    bool added;
-    uint64_t empty = 0;
-    const void *key = words ? (const void *)store->scratch : &empty;
-    int64_t *at = rp_map_put(&store->sets_known, key, words * sizeof(uint64_t), &added);
-    if (!at)
-        return NONE;
-    if (!added)
-        return (size_t)*at;
-    if (!RP_ARRAY_ROOM(store->sets, store->set_capacity, store->set_count))
-        return NONE;
-    uint64_t *copy = calloc(words ? words : 1, sizeof *copy);
-    if (!copy)
-        return NONE;
-    memcpy(copy, key, words * sizeof *copy);
-    *at = (int64_t)store->set_count;
-    store->sets[store->set_count] = (set){.words = copy, .count = words};
-    return store->set_count++;
-}
-
-static bool set_has(const set *s, size_t metric_index) {
-    return metric_index / 64 < s->count && s->words[metric_index / 64] >> (metric_index % 64) & 1;
-}
-
-/* The set of GROUP's metrics together with those of BASE (NULL none). */
-static size_t set_of(ncu_store *store, const group *g, const set *base) {
-    size_t words = store->metric_count / 64 + 1;
-    if (!scratch_room(store, words))
-        return NONE;
-    memset(store->scratch, 0, words * sizeof *store->scratch);
-    if (base)
-        memcpy(store->scratch, base->words, base->count * sizeof *base->words);
+/* The set of GROUP's metrics together with those of BASE; NCU_NO_SET without memory. */
+static size_t set_of(ncu_store *store, const group *g, size_t base) {
+    if (!ncu_sets_draft(&store->sets, base))
+        return NCU_NO_SET;
     for (size_t i = 0; i < g->count; i++)
-        if (!g->values[i].dropped)
-            store->scratch[g->values[i].metric / 64] |= UINT64_C(1) << (g->values[i].metric % 64);
-    return set_intern(store, words);
+        if (!g->values[i].dropped && !ncu_sets_add(&store->sets, g->values[i].metric))
+            return NCU_NO_SET;
+    return ncu_sets_intern(&store->sets);
+}
+
+static const ncu_set *set_at(const ncu_store *store, size_t number) {
+    return &store->sets.sets[number];
 }
 
 /* True if A and B were collected for different purposes: some counter is in one of them only and
  * none is in both. Durations, clocks and launch parameters come with every run and do not count. */
-static bool sets_complement(const ncu_store *store, const set *a, const set *b) {
+static bool sets_complement(const ncu_store *store, const ncu_set *a, const ncu_set *b) {
     bool differ = false;
-    for (size_t m = 0; m < store->metric_count; m++) {
-        const metric *one = &store->metrics[m];
+    for (size_t m = 0; m < store->metrics.count; m++) {
+        const ncu_metric *one = &store->metrics.items[m];
         if (one->role != NCU_COUNTER || strncmp(one->name, "launch__", 8) == 0)
             continue;
-        bool in_a = set_has(a, m), in_b = set_has(b, m);
+        bool in_a = ncu_set_has(a, m), in_b = ncu_set_has(b, m);
         if (in_a && in_b)
             return false;
         differ |= in_a != in_b;
     }
     return differ;
+}
+
+rp_code ncu_store_column(ncu_store *store, const char *name, size_t length, const char *unit,
+                         size_t unit_length, const ncu_column **column, rp_error *error) {
+    return ncu_metrics_column(&store->metrics, name, length, unit, unit_length, column, error);
 }
 
 /* ---- The open launch ------------------------------------------------------------------------- */
@@ -447,7 +239,7 @@ rp_code ncu_store_begin(ncu_store *store, const ncu_launch *launch, rp_error *er
 
 static void append_value(ncu_store *store, size_t metric_index, double number, double bound,
                          rp_provenance provenance, bool from_label) {
-    metric *m = &store->metrics[metric_index];
+    ncu_metric *m = &store->metrics.items[metric_index];
     if (m->stamp ==
         store->serial) { /* given twice: the last counts, as for the vendor's readers; */
         if (m->from_label || !from_label) { /* but the raw page has more digits than a label */
@@ -479,7 +271,7 @@ void ncu_store_put(ncu_store *store, const ncu_column *column, double number, do
     store->values++;
     number = ncu_unit_apply(&column->unit, number);
     error_bound = ncu_unit_apply(&column->unit, error_bound);
-    ncu_role role = store->metrics[column->metric].role;
+    ncu_role role = store->metrics.items[column->metric].role;
     if (role != NCU_COUNTER && (!column->label || isnan(store->role_value[role])))
         store->role_value[role] = number;
     if (role == NCU_IGNORED || role >= NCU_GRID_X)
@@ -490,21 +282,21 @@ void ncu_store_put(ncu_store *store, const ncu_column *column, double number, do
 void ncu_store_put_text(ncu_store *store, const ncu_column *column, const char *text,
                         size_t length) {
     store->texts++;
-    if (store->metrics[column->metric].role == NCU_DEVICE_NAME)
+    if (store->metrics.items[column->metric].role == NCU_DEVICE_NAME)
         snprintf(store->device_name, sizeof store->device_name, "%.*s",
                  (int)(length < sizeof store->device_name ? length : sizeof store->device_name - 1),
                  text);
 }
 
 void ncu_store_put_missing(ncu_store *store, const ncu_column *column) {
-    store->missing += store->metrics[column->metric].role != NCU_IGNORED;
+    store->missing += store->metrics.items[column->metric].role != NCU_IGNORED;
 }
 
 /* The value of metric INDEX in the open launch; NULL if there is none. */
 static value *open_value(ncu_store *store, size_t index) {
-    if (index == NONE || store->metrics[index].stamp != store->serial)
+    if (index == NCU_NO_METRIC || store->metrics.items[index].stamp != store->serial)
         return NULL;
-    value *v = &store->open.values[store->metrics[index].slot];
+    value *v = &store->open.values[store->metrics.items[index].slot];
     return v->dropped ? NULL : v;
 }
 
@@ -555,7 +347,7 @@ static void end_time(ncu_store *store) {
 }
 
 /* Elapsed cycles of one unit of M's clock. *ESTIMATED: by way of the duration, which is rounded. */
-static double elapsed_cycles(ncu_store *store, const metric *m, bool *estimated) {
+static double elapsed_cycles(ncu_store *store, const ncu_metric *m, bool *estimated) {
     const value *avg = open_value(store, m->clock_avg);
     *estimated = false;
     if (avg)
@@ -573,7 +365,8 @@ static double elapsed_cycles(ncu_store *store, const metric *m, bool *estimated)
  * number is the count; numbers that were printed give it only as far as their digits reach. */
 static void recover_count(ncu_store *store, size_t slot) {
     value given = store->open.values[slot];
-    const metric m = store->metrics[given.metric]; /* copied: append_value may move neither */
+    const ncu_metric m =
+        store->metrics.items[given.metric]; /* copied: append_value may move neither */
     if (open_value(store, m.count))
         return;
     bool estimated;
@@ -595,15 +388,15 @@ static void recover_count(ncu_store *store, size_t slot) {
         snprintf(store->unrecoverable_example, sizeof store->unrecoverable_example, "%s", m.name);
         return;
     }
-    if (store->metrics[m.count].unit[0] == 0)
-        strcpy(store->metrics[m.count].unit, "inst");
+    if (store->metrics.items[m.count].unit[0] == 0)
+        strcpy(store->metrics.items[m.count].unit, "inst");
     append_value(store, m.count, count, 0, provenance, false);
 }
 
 static void recover_counts(ncu_store *store) {
     size_t given = store->open.count; /* those added here are counts already */
     for (size_t i = 0; i < given; i++)
-        if (store->metrics[store->open.values[i].metric].count != NONE)
+        if (store->metrics.items[store->open.values[i].metric].count != NCU_NO_METRIC)
             recover_count(store, i);
 }
 
@@ -652,12 +445,12 @@ static rp_code end_device(ncu_store *store, rp_error *error) {
 
 /* ---- Writing --------------------------------------------------------------------------------- */
 
-static rp_code write_values(ncu_store *store, const group *g, int64_t launch, const set *known,
+static rp_code write_values(ncu_store *store, const group *g, int64_t launch, const ncu_set *known,
                             rp_error *error) {
     for (size_t i = 0; i < g->count; i++) {
         const value *v = &g->values[i];
-        metric *m = &store->metrics[v->metric];
-        bool repeated = known && set_has(known, v->metric);
+        ncu_metric *m = &store->metrics.items[v->metric];
+        bool repeated = known && ncu_set_has(known, v->metric);
         store->repeated += repeated;
         if (v->dropped || repeated)
             continue;
@@ -748,50 +541,61 @@ static bool same_kernel(const entry *e, const group *g) {
     return e->kernel == g->kernel && (e->shape == 0 || shape == 0 || e->shape == shape);
 }
 
-/* Adds the open launch's values to the launch of E: written already, or held. A duration that comes
- * for a launch without one completes it, if it is still held. */
-static rp_code add_to_entry(ncu_store *store, entry *e, rp_error *error) {
-    group *g = &store->open;
-    set known = store->sets[e->set];
-    size_t joined = set_of(store, g, &known);
-    if (joined == NONE)
-        return no_memory(store, error);
-    e->set = (uint32_t)joined;
-    rp_code code;
-    if (e->launch < 0) {
-        group *held = &store->held[e->held];
-        bool timed = !isnan(g->time_s);
-        if (timed)
-            held->time_s = g->time_s;
-        if (!held->has_shape && g->has_shape) {
-            held->has_shape = true;
-            memcpy(held->grid, g->grid, sizeof held->grid);
-            memcpy(held->block, g->block, sizeof held->block);
-        }
-        if (timed) {
-            if ((code = write_launch(store, held, &e->launch, error)))
-                return code;
-            e->has_time = true;
-            store->held_values -= held->count;
-            free(held->values);
-            held->values = NULL;
-            held->count = 0;
-            return write_values(store, g, e->launch, &known, error);
-        }
-        for (size_t i = 0; i < g->count; i++) {
-            bool repeated = set_has(&known, g->values[i].metric);
-            store->repeated += repeated;
-            if (g->values[i].dropped || repeated)
-                continue;
-            if (!RP_ARRAY_ROOM(held->values, held->capacity, held->count))
-                return no_memory(store, error);
-            held->values[held->count++] = g->values[i];
-            store->held_values++;
-        }
-        return RP_OK;
+/* Adds the open launch's values to a launch that waits, but for those in KNOWN. */
+static rp_code add_to_held(ncu_store *store, group *held, const ncu_set *known, rp_error *error) {
+    const group *g = &store->open;
+    for (size_t i = 0; i < g->count; i++) {
+        bool repeated = ncu_set_has(known, g->values[i].metric);
+        store->repeated += repeated;
+        if (g->values[i].dropped || repeated)
+            continue;
+        if (!RP_ARRAY_ROOM(held->values, held->capacity, held->count))
+            return no_memory(store, error);
+        held->values[held->count++] = g->values[i];
+        store->held_values++;
     }
-    if (!e->has_time && !isnan(g->time_s))
+    return RP_OK;
+}
+
+/* The open launch has the duration that the launch of E waits for: writes the latter. */
+static rp_code release(ncu_store *store, entry *e, rp_error *error) {
+    const group *g = &store->open;
+    group *held = &store->held[e->held];
+    held->time_s = g->time_s;
+    if (!held->has_shape && g->has_shape) {
+        held->has_shape = true;
+        memcpy(held->grid, g->grid, sizeof held->grid);
+        memcpy(held->block, g->block, sizeof held->block);
+    }
+    rp_code code = write_launch(store, held, &e->launch, error);
+    if (code)
+        return code;
+    e->has_time = true;
+    store->held_values -= held->count;
+    free(held->values);
+    held->values = NULL;
+    held->count = held->capacity = 0;
+    return RP_OK;
+}
+
+/* Adds the open launch's values to the launch of E, whether it is written or waits. */
+static rp_code add_to_entry(ncu_store *store, entry *e, rp_error *error) {
+    const group *g = &store->open;
+    size_t together = set_of(store, g, e->set);
+    if (together == NCU_NO_SET)
+        return no_memory(store, error);
+    const ncu_set known = *set_at(store, e->set); /* as it was: its words live on */
+    e->set = (uint32_t)together;
+    bool timed = !isnan(g->time_s);
+    if (e->launch < 0 && !timed)
+        return add_to_held(store, &store->held[e->held], &known, error);
+    if (e->launch < 0) {
+        rp_code code = release(store, e, error);
+        if (code)
+            return code;
+    } else if (timed && !e->has_time) {
         store->times_late++;
+    }
     return write_values(store, g, e->launch, &known, error);
 }
 
@@ -806,7 +610,7 @@ static entry *entry_find(ncu_store *store, size_t process_index, int64_t number)
 /* Whether the open launch is the launch of E seen in another run, with other counters. */
 static bool is_twin(ncu_store *store, const entry *e, size_t open_set) {
     return e && same_kernel(e, &store->open) &&
-           sets_complement(store, &store->sets[e->set], &store->sets[open_set]);
+           sets_complement(store, set_at(store, e->set), set_at(store, open_set));
 }
 
 /* The entry of another run's launch that the open one completes; NULL if there is none. The other
@@ -878,8 +682,8 @@ rp_code ncu_store_end(ncu_store *store, rp_error *error) {
     rp_code code = end_device(store, error);
     if (code)
         return code;
-    size_t set_number = set_of(store, g, NULL);
-    if (set_number == NONE)
+    size_t set_number = set_of(store, g, NCU_NO_SET);
+    if (set_number == NCU_NO_SET)
         return no_memory(store, error);
     entry *e = entry_find(store, g->process, g->number);
     if (e && same_kernel(e, g)) {
@@ -902,6 +706,7 @@ rp_code ncu_store_open(ncu_store **store, rp_capture *capture, const char *path,
         return rp_fail(error, RP_INTERNAL, "%s: out of memory", path);
     s->capture = capture;
     s->path = path;
+    s->metrics.path = path;
     *store = s;
     return RP_OK;
 }
@@ -909,29 +714,20 @@ rp_code ncu_store_open(ncu_store **store, rp_capture *capture, const char *path,
 void ncu_store_close(ncu_store *store) {
     if (!store)
         return;
-    for (size_t i = 0; i < store->metric_count; i++)
-        free(store->metrics[i].name);
-    for (size_t i = 0; i < store->column_count; i++)
-        free(store->columns[i]);
+    ncu_metrics_free(&store->metrics);
     for (size_t i = 0; i < store->kernel_count; i++)
         free(store->kernels[i]);
-    for (size_t i = 0; i < store->set_count; i++)
-        free(store->sets[i].words);
     for (size_t i = 0; i < store->held_count; i++)
         free(store->held[i].values);
-    rp_map *maps[] = {&store->metric_names,  &store->column_names, &store->kernel_names,
-                      &store->process_names, &store->device_names, &store->entry_keys,
-                      &store->sets_known};
+    rp_map *maps[] = {&store->kernel_names, &store->process_names, &store->device_names,
+                      &store->entry_keys};
     for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
         rp_map_free(maps[i]);
-    free(store->metrics);
-    free(store->columns);
     free(store->kernels);
     free(store->kernel_lengths);
     free(store->processes);
     free(store->entries);
-    free(store->sets);
-    free(store->scratch);
+    ncu_sets_free(&store->sets);
     free(store->held);
     free(store->open.values);
     free(store);
@@ -978,7 +774,7 @@ static rp_code note_numbers(ncu_store *store, rp_error *error) {
             store->capture, "warning", error,
             "%s: %llu values were left out because the scale of their unit is "
             "not known (such as %s); export with --print-units base",
-            store->path, (unsigned long long)store->unscaled, store->unscaled_example);
+            store->path, (unsigned long long)store->unscaled, store->metrics.unscaled_example);
     if (!code && store->missing)
         code = rp_capture_add_note(
             store->capture, "warning", error,

@@ -18,7 +18,7 @@
 #define RP_IMPORTERS_NCU_STORE_H
 
 #include "capture/capture.h"
-#include "importers/ncu_number.h"
+#include "importers/ncu_metrics.h"
 #include "support/error.h"
 
 typedef struct ncu_store ncu_store;
@@ -30,16 +30,7 @@ rp_code ncu_store_open(ncu_store **store, rp_capture *capture, const char *path,
 rp_code ncu_store_finish(ncu_store *store, const char *why, rp_error *error);
 void ncu_store_close(ncu_store *store); /* NULL is fine */
 
-/* A metric or label with the unit it is printed in. Owned by the store. */
-typedef struct ncu_column {
-    ncu_unit unit;
-    size_t metric;
-    bool label;    /* a label of the details page: a raw value of the same metric is preferred */
-    bool unscaled; /* the unit's scale is not known: values are counted as missing */
-} ncu_column;
-
-/* UNIT NULL: that of the raw metric. *COLUMN is NULL if NAME is no raw metric and has no unit: its
- * scale cannot be known. The same name and unit give the same column. */
+/* The column of NAME and UNIT: see ncu_metrics_column. */
 rp_code ncu_store_column(ncu_store *store, const char *name, size_t length, const char *unit,
                          size_t unit_length, const ncu_column **column, rp_error *error);
 
