@@ -16,11 +16,22 @@
 #include <time.h>
 #include <unistd.h>
 
+/* The last launch of a kernel that was written in full: most launches of a program are repetitions.
+ */
+typedef struct last_launch {
+    uint64_t id; /* 0: none */
+    uint32_t grid[3], block[3], dynamic_shared_bytes;
+    bool cooperative;
+    emu_counts counts;
+} last_launch;
+
 struct emu_counts_file {
     int descriptor;
     bool broken;
     pthread_mutex_t lock;
     uint64_t launches, failed;
+    last_launch **last; /* by kernel number */
+    uint64_t last_count;
 };
 
 const char *const emu_precision_names[EMU_PRECISIONS] = {
@@ -245,10 +256,17 @@ fail:
     return NULL;
 }
 
+static void free_last(emu_counts_file *file) {
+    for (uint64_t i = 0; i < file->last_count; i++)
+        free(file->last[i]);
+    free(file->last);
+}
+
 void emu_counts_abandon(emu_counts_file *file) {
     if (!file)
         return;
     close(file->descriptor);
+    free_last(file);
     free(file); /* the lock may be held by a thread that this process does not have */
 }
 
@@ -262,6 +280,7 @@ void emu_counts_close(emu_counts_file *file, double time_s) {
     end_record(file, &l);
     close(file->descriptor);
     pthread_mutex_destroy(&file->lock);
+    free_last(file);
     free(file);
 }
 
@@ -395,42 +414,90 @@ static void put_caches(line *l, const emu_counts *c) {
     close_object(l);
 }
 
+/* Where the last full launch of a kernel is kept; NULL: no memory. */
+static last_launch *last_of(emu_counts_file *file, uint64_t kernel) {
+    enum { STEP = 64 };
+    while (kernel >= file->last_count) {
+        last_launch **grown = realloc(file->last, (file->last_count + STEP) * sizeof(void *));
+        if (!grown)
+            return NULL;
+        file->last = grown;
+        memset(grown + file->last_count, 0, STEP * sizeof(void *));
+        file->last_count += STEP;
+    }
+    if (!file->last[kernel])
+        file->last[kernel] = calloc(1, sizeof(last_launch));
+    return file->last[kernel];
+}
+
+/* The launch that this one repeats in all but its place and start; 0: it is to be written in full,
+ * and is then what later ones are held against. */
+static uint64_t repeated(emu_counts_file *file, const emu_counts_launch *launch) {
+    const emu_launch *l = launch->launch;
+    uint64_t same = 0;
+    pthread_mutex_lock(&file->lock);
+    file->launches++;
+    file->failed += launch->status != EMU_OK;
+    last_launch *last =
+        launch->status == EMU_OK && launch->counts ? last_of(file, launch->kernel) : NULL;
+    if (last && last->id && last->cooperative == l->cooperative &&
+        last->dynamic_shared_bytes == l->dynamic_shared_bytes &&
+        memcmp(last->grid, l->grid, sizeof last->grid) == 0 &&
+        memcmp(last->block, l->block, sizeof last->block) == 0 &&
+        memcmp(&last->counts, launch->counts, sizeof last->counts) == 0) {
+        same = last->id;
+    } else if (last) {
+        *last = (last_launch){.id = launch->id,
+                              .dynamic_shared_bytes = l->dynamic_shared_bytes,
+                              .cooperative = l->cooperative,
+                              .counts = *launch->counts};
+        memcpy(last->grid, l->grid, sizeof last->grid);
+        memcpy(last->block, l->block, sizeof last->block);
+    }
+    pthread_mutex_unlock(&file->lock);
+    return same;
+}
+
+static void put_launch(line *l, const emu_counts_launch *launch) {
+    const emu_counts *c = launch->counts;
+    member_triple(l, "grid", launch->launch->grid);
+    member_triple(l, "block", launch->launch->block);
+    member_int(l, "shared_dynamic_bytes", launch->launch->dynamic_shared_bytes);
+    if (launch->launch->cooperative)
+        member_bool(l, "cooperative", true);
+    member_string(l, "status", emu_status_name(launch->status));
+    if (launch->message)
+        member_string(l, "message", launch->message);
+    if (!c)
+        return;
+    member_double(l, "time_s", c->time_s);
+    member_string(l, "time_bound", c->time_bound);
+    member_int(l, "blocks_per_sm", c->blocks_per_sm);
+    member_double(l, "occupancy_theoretical", c->occupancy_theoretical);
+    member_string(l, "occupancy_limiter", c->occupancy_limiter);
+    member_double(l, "waves", c->waves);
+    open_object(l, "counts");
+    put_instructions(l, c);
+    put_arithmetic(l, c);
+    put_memory(l, c);
+    put_caches(l, c);
+    close_object(l);
+}
+
 void emu_counts_launch_record(emu_counts_file *file, const emu_counts_launch *launch) {
     if (!file)
         return;
-    const emu_counts *c = launch->counts;
+    uint64_t same = repeated(file, launch);
     line l = begin_record("launch");
     member_int(&l, "launch", launch->id);
     member_int(&l, "kernel", launch->kernel);
     member_int(&l, "device", (uint64_t)launch->device);
     member_int(&l, "stream", launch->stream);
-    member_triple(&l, "grid", launch->launch->grid);
-    member_triple(&l, "block", launch->launch->block);
-    member_int(&l, "shared_dynamic_bytes", launch->launch->dynamic_shared_bytes);
-    if (launch->launch->cooperative)
-        member_bool(&l, "cooperative", true);
-    member_string(&l, "status", emu_status_name(launch->status));
-    if (launch->message)
-        member_string(&l, "message", launch->message);
     member_double(&l, "start_s", launch->start_s);
-    if (c) {
-        member_double(&l, "time_s", c->time_s);
-        member_string(&l, "time_bound", c->time_bound);
-        member_int(&l, "blocks_per_sm", c->blocks_per_sm);
-        member_double(&l, "occupancy_theoretical", c->occupancy_theoretical);
-        member_string(&l, "occupancy_limiter", c->occupancy_limiter);
-        member_double(&l, "waves", c->waves);
-        open_object(&l, "counts");
-        put_instructions(&l, c);
-        put_arithmetic(&l, c);
-        put_memory(&l, c);
-        put_caches(&l, c);
-        close_object(&l);
-    }
-    pthread_mutex_lock(&file->lock);
-    file->launches++;
-    file->failed += launch->status != EMU_OK;
-    pthread_mutex_unlock(&file->lock);
+    if (same)
+        member_int(&l, "same_as", same);
+    else
+        put_launch(&l, launch);
     end_record(file, &l);
 }
 

@@ -24,6 +24,8 @@ typedef struct kernel {
     char *name;
     int64_t registers, shared;
     bool estimated;
+    yajl_val last; /* its last launch that was written in full; owned */
+    int64_t last_id;
 } kernel;
 
 typedef struct reader {
@@ -39,6 +41,7 @@ typedef struct reader {
         size_t count, capacity;
     } kernels;
     uint64_t launches, failed, uncounted, estimated;
+    bool kept; /* the record that was just read is kept, not to be freed */
 } reader;
 
 /* ---- Members of an object
@@ -145,7 +148,7 @@ static rp_code read_kernel(reader *r, yajl_val record, rp_error *error) {
     return RP_OK;
 }
 
-static const kernel *find_kernel(const reader *r, int64_t id) {
+static kernel *find_kernel(const reader *r, int64_t id) {
     for (size_t i = r->kernels.count; i-- > 0;)
         if (r->kernels.items[i].id == id)
             return &r->kernels.items[i];
@@ -313,23 +316,37 @@ static int64_t device_of(const reader *r, yajl_val record) {
     return ordinal >= 0 && ordinal < DEVICES ? r->device[ordinal] : -1;
 }
 
-static rp_code read_launch(reader *r, yajl_val record, rp_error *error) {
-    const kernel *k = find_kernel(r, integer_of(record, "kernel"));
+static bool is_whole(yajl_val record) {
     const char *status = text_of(record, "status");
-    int64_t device = device_of(r, record), id;
-    rp_config_record config = {.has_shape = true,
-                               .shared_dynamic = integer_of(record, "shared_dynamic_bytes")};
-    if (!k || device < 0)
-        return refuse(r, error,
-                      "a launch of a kernel or on a device that the file does not tell of");
-    if (!read_triple(record, "grid", config.grid) || !read_triple(record, "block", config.block))
+    return status && strcmp(status, "ok") == 0 && YAJL_IS_OBJECT(member(record, "counts"));
+}
+
+/* The record that holds a launch's shape and counts: itself, or the one that it repeats. NULL: that
+ * one is not there. */
+static yajl_val whole_launch(reader *r, kernel *k, yajl_val record) {
+    int64_t same = integer_of(record, "same_as");
+    if (same >= 0)
+        return k->last && k->last_id == same ? k->last : NULL;
+    if (!is_whole(record))
+        return record;
+    yajl_tree_free(k->last);
+    k->last = record;
+    k->last_id = integer_of(record, "launch");
+    r->kept = true;
+    return record;
+}
+
+static rp_code add_launch(reader *r, const kernel *k, yajl_val record, yajl_val whole,
+                          int64_t device, rp_error *error) {
+    int64_t id;
+    rp_config_record config = {.name = k->name,
+                               .name_length = strlen(k->name),
+                               .has_shape = true,
+                               .registers = k->registers,
+                               .shared_static = k->shared,
+                               .shared_dynamic = integer_of(whole, "shared_dynamic_bytes")};
+    if (!read_triple(whole, "grid", config.grid) || !read_triple(whole, "block", config.block))
         return refuse(r, error, "a launch without grid and block");
-    if (!status || strcmp(status, "ok") != 0) /* its counts are of a part: not a launch to judge */
-        return note_failure(r, record, k, error);
-    config.name = k->name;
-    config.name_length = strlen(k->name);
-    config.registers = k->registers;
-    config.shared_static = k->shared;
     rp_launch_record launch = RP_LAUNCH_RECORD_INIT;
     rp_code code = rp_capture_add_config(r->capture, &config, &launch.config, error);
     if (code != RP_OK)
@@ -338,7 +355,7 @@ static rp_code read_launch(reader *r, yajl_val record, rp_error *error) {
     launch.process = r->process;
     launch.stream = integer_of(record, "stream");
     launch.correlation = integer_of(record, "launch");
-    launch.time_s = number_of(record, "time_s");
+    launch.time_s = number_of(whole, "time_s");
     launch.time_provenance = isnan(launch.time_s) ? RP_ABSENT : RP_MODELLED;
     launch.start_ns = nanoseconds(number_of(record, "start_s"));
     if (launch.start_ns >= 0 && !isnan(launch.time_s))
@@ -347,7 +364,22 @@ static rp_code read_launch(reader *r, yajl_val record, rp_error *error) {
     code = rp_capture_add_launch(r->capture, &launch, &id, error);
     r->launches++;
     r->estimated += k->estimated;
-    return code == RP_OK ? give_all(r, record, id, error) : code;
+    return code == RP_OK ? give_all(r, whole, id, error) : code;
+}
+
+static rp_code read_launch(reader *r, yajl_val record, rp_error *error) {
+    kernel *k = find_kernel(r, integer_of(record, "kernel"));
+    int64_t device = device_of(r, record);
+    if (!k || device < 0)
+        return refuse(r, error,
+                      "a launch of a kernel or on a device that the file does not tell of");
+    yajl_val whole = whole_launch(r, k, record);
+    if (!whole)
+        return refuse(r, error, "a launch that repeats one that is not there");
+    const char *status = text_of(whole, "status");
+    if (!status || strcmp(status, "ok") != 0) /* its counts are of a part: not a launch to judge */
+        return note_failure(r, record, k, error);
+    return add_launch(r, k, record, whole, device, error);
 }
 
 static rp_code read_copy(reader *r, yajl_val record, rp_error *error) {
@@ -418,8 +450,8 @@ static rp_code read_record(reader *r, yajl_val record, rp_error *error) {
 /* ---- The file
  * ---------------------------------------------------------------------------------------- */
 
-/* yajl's tree frees itself by recursion: a line of brackets would exhaust the stack. Brackets inside
- * strings count too; records nest three deep and names hold few. */
+/* yajl's tree frees itself by recursion: a line of brackets would exhaust the stack. Brackets
+ * inside strings count too; records nest three deep and names hold few. */
 static bool too_deep(const char *line, size_t length) {
     int depth = 0;
     for (size_t i = 0; i < length && depth <= DEEPEST; i++)
@@ -439,8 +471,10 @@ static rp_code read_line(reader *r, const char *line, size_t length, rp_error *e
     free(copy);
     if (!record)
         return refuse(r, error, "a line that is not JSON");
+    r->kept = false;
     rp_code code = read_record(r, record, error);
-    yajl_tree_free(record);
+    if (!r->kept)
+        yajl_tree_free(record);
     return code;
 }
 
@@ -494,8 +528,10 @@ static rp_code import(const char *path, rp_capture *capture, rp_error *error) {
     if (code == RP_OK)
         code = read_all(&r, stream, error);
     rp_stream_close(stream);
-    for (size_t i = 0; i < r.kernels.count; i++)
+    for (size_t i = 0; i < r.kernels.count; i++) {
         free(r.kernels.items[i].name);
+        yajl_tree_free(r.kernels.items[i].last);
+    }
     free(r.kernels.items);
     return code;
 }

@@ -42,7 +42,8 @@ static emu_counts saxpy_counts(void) {
     return c;
 }
 
-/* A run of two launches, the second of which fails; END false: the process was killed. */
+/* A run of three launches: the second fails, the third repeats the first; END false: the process
+ * was killed. */
 static void write_file(const char *kernel_name, bool caches, bool end) {
     emu_options options = {.cache = EMU_CACHE_COLD, .count = true, .model_caches = caches};
     emu_counts_header header = {
@@ -70,6 +71,9 @@ static void write_file(const char *kernel_name, bool caches, bool end) {
         f, &(emu_counts_launch){1, 1, 0, 0, &launch, 5e-6, EMU_OK, NULL, &counts});
     emu_counts_launch_record(f, &(emu_counts_launch){2, 1, 0, 0, &launch, 9e-6, EMU_ILLEGAL_ADDRESS,
                                                      "store to 0x10", &counts});
+    emu_counts_launch_record(/* repeats the first in all but its start */
+                             f, &(emu_counts_launch){3, 1, 0, 0, &launch, 10e-6, EMU_OK, NULL,
+                                                     &counts});
     emu_counts_note(f, "warning", "a note\twith a tab");
     emu_counts_memory(f, 0, "device", false, 0x7f0000000000, 8000, 1e-5);
     if (end)
@@ -116,13 +120,13 @@ static void test_round_trip(void **state) {
     assert_int_equal(p.devices[0].l2_bytes, -1); /* 0 in the spec: not known */
     assert_int_equal(p.group_count, 1);
     const rp_group *g = &p.groups[0];
-    assert_int_equal(g->launches, 1); /* the failed one is a note, not a launch */
+    assert_int_equal(g->launches, 2); /* the failed one is a note, not a launch */
     assert_string_equal(g->short_name, "saxpy");
     assert_int_equal(g->grid[1], 2);
     assert_int_equal(g->registers, 20);
     assert_int_equal(g->shared_dynamic, 64);
     assert_int_equal(g->cache, RP_CACHE_COLD);
-    assert_true(fabs(g->time.sum - 3e-6) < 1e-12);
+    assert_true(fabs(g->time.sum - 6e-6) < 1e-12);
     assert_int_equal(g->time_provenance, RP_MODELLED);
     static const struct {
         rp_quantity quantity;
@@ -136,8 +140,8 @@ static void test_round_trip(void **state) {
                     {RP_Q_L2_HIT_RATE, 0}};
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
         const rp_stat *q = &g->q[expected[i].quantity];
-        assert_int_equal(q->n, 1);
-        assert_true(fabs(q->sum - expected[i].value) < 1e-9);
+        assert_int_equal(q->n, 2);
+        assert_true(fabs(q->sum / 2 - expected[i].value) < 1e-9);
     }
     assert_int_equal(g->provenance[RP_Q_DRAM_BYTES], RP_EMULATED);
     assert_int_equal(p.copy_count, 1);
@@ -158,7 +162,7 @@ static void test_unknown_is_absent(void **state) {
     assert_int_equal(import(&p, &error), RP_OK);
     assert_int_equal(p.groups[0].q[RP_Q_DRAM_BYTES].n, 0);
     assert_int_equal(p.groups[0].q[RP_Q_L2_BYTES].n, 0);
-    assert_int_equal(p.groups[0].q[RP_Q_L1_BYTES].n, 1);
+    assert_int_equal(p.groups[0].q[RP_Q_L1_BYTES].n, 2);
     rp_profile_free(&p);
 }
 
@@ -171,7 +175,7 @@ static void test_killed(void **state) {
     fputs("{\"record\":\"launch\",\"laun", f); /* cut off in the middle */
     fclose(f);
     assert_int_equal(import(&p, &error), RP_OK);
-    assert_int_equal(p.groups[0].launches, 1);
+    assert_int_equal(p.groups[0].launches, 2);
     assert_true(has_note(&p, "did not end by itself"));
     rp_profile_free(&p);
 }
@@ -191,6 +195,10 @@ static void test_bad_files(void **state) {
         {"{\"record\":\"device\",\"device\":1e300}\n", "without a device number"},
         {"{\"record\":\"kernel\"}\n", "without a name"},
         {"{\"record\":\"copy\"}\n", "a copy without"},
+        {"{\"record\":\"device\",\"device\":0}\n{\"record\":\"kernel\",\"kernel\":1,\"name\":\"k\"}"
+         "\n"
+         "{\"record\":\"launch\",\"kernel\":1,\"device\":0,\"same_as\":7}\n",
+         "repeats one that is not there"},
         {"{\"record\":\"free\",\"bytes\":\"x\"}\n", "an allocation without"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
