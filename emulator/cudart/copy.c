@@ -99,15 +99,48 @@ static double duration(uint64_t bytes, double rate) {
     return DOOR_COPY_LATENCY_S + (rate > 0 ? (double)bytes / rate : 0);
 }
 
-static void account(door_stream *stream, transfer t, uint64_t bytes, bool wait) {
+/* FROM is NULL for a fill with VALUE. */
+static void tell_copy(const door_stream *stream, const transfer *t, const side *to,
+                      const side *from, int value, const emu_counts_copy *copy, bool wait) {
+    const emu_observer *observer = door_observer();
+    if (!observer || !observer->copy)
+        return;
+    emu_copy_event e = {.kind = t->kind,
+                        .to_known = to->known,
+                        .to_device = -1,
+                        .from_device = -1,
+                        .value = value,
+                        .waits = wait,
+                        .correlation = door_api_correlation(),
+                        .device = stream->device->index,
+                        .stream = stream->id,
+                        .bytes = copy->bytes,
+                        .start_s = copy->start_s,
+                        .end_s = copy->start_s + copy->time_s};
+    if (to->known) {
+        e.to = to->place.kind;
+        e.to_device = to->place.device->index;
+    }
+    if (from && from->known) {
+        e.from_known = true;
+        e.from = from->place.kind;
+        e.from_device = from->place.device->index;
+    }
+    observer->copy(&e);
+}
+
+static void account(door_stream *stream, transfer t, const side *to, const side *from, int value,
+                    uint64_t bytes, bool wait) {
     double time = duration(bytes, t.rate);
     double start = door_schedule(stream, t.engine_s, time, wait);
-    emu_counts_copy_record(door.file, &(emu_counts_copy){.kind = t.kind,
-                                                         .device = stream->device->index,
-                                                         .stream = stream->id,
-                                                         .bytes = bytes,
-                                                         .start_s = start,
-                                                         .time_s = time});
+    const emu_counts_copy copy = {.kind = t.kind,
+                                  .device = stream->device->index,
+                                  .stream = stream->id,
+                                  .bytes = bytes,
+                                  .start_s = start,
+                                  .time_s = time};
+    emu_counts_copy_record(door.file, &copy);
+    tell_copy(stream, &t, to, from, value, &copy, wait);
 }
 
 /* ---- Copies -----------------------------------------------------------------------------------
@@ -130,7 +163,7 @@ static cudaError_t copy_box(side to, side from, box b, cudaMemcpyKind kind, cuda
         !kind_holds(&to, &from, kind))
         return cudaErrorInvalidValue;
     move_box(&to, &from, b);
-    account(stream, transfer_of(d, &to, &from), volume(b), wait);
+    account(stream, transfer_of(d, &to, &from), &to, &from, 0, volume(b), wait);
     if (wait)
         door_drain_printf(d);
     return cudaSuccess;
@@ -174,21 +207,21 @@ static cudaError_t copy_3d(const cudaMemcpy3DParms *p, cudaStream_t stream, bool
 #define EXPORT_SYNC(name, call, ...)                                                               \
     DOOR_EXPORT(cudaError_t, name, __VA_ARGS__) {                                                  \
         const cudaStream_t stream = NULL;                                                          \
-        return door_return(call);                                                                  \
+        return door_return(DOOR_CALL(__func__, call));                                             \
     }                                                                                              \
     DOOR_EXPORT(cudaError_t, name##_ptds, __VA_ARGS__) {                                           \
         const cudaStream_t stream = cudaStreamPerThread;                                           \
-        return door_return(call);                                                                  \
+        return door_return(DOOR_CALL(__func__, call));                                             \
     }
 
 /* A function with a stream as its last argument, likewise. */
 #define EXPORT_ASYNC(name, call, ...)                                                              \
     DOOR_EXPORT(cudaError_t, name, __VA_ARGS__, cudaStream_t stream) {                             \
-        return door_return(call);                                                                  \
+        return door_return(DOOR_CALL(__func__, call));                                             \
     }                                                                                              \
     DOOR_EXPORT(cudaError_t, name##_ptsz, __VA_ARGS__, cudaStream_t stream) {                      \
         stream = door_per_thread(stream);                                                          \
-        return door_return(call);                                                                  \
+        return door_return(DOOR_CALL(__func__, call));                                             \
     }
 
 EXPORT_SYNC(cudaMemcpy, copy_bytes(to, from, size, kind, stream, true), void *to, const void *from,
@@ -217,15 +250,19 @@ static cudaError_t check_devices(int a, int b) {
 DOOR_EXPORT(cudaError_t, cudaMemcpyPeer, void *to, int to_device, const void *from, int from_device,
             size_t size) {
     cudaError_t error = check_devices(to_device, from_device);
-    return door_return(error ? error
-                             : copy_bytes(to, from, size, cudaMemcpyDeviceToDevice, NULL, true));
+    return door_return(error
+                           ? error
+                           : DOOR_CALL(__func__, copy_bytes(to, from, size,
+                                                            cudaMemcpyDeviceToDevice, NULL, true)));
 }
 
 DOOR_EXPORT(cudaError_t, cudaMemcpyPeerAsync, void *to, int to_device, const void *from,
             int from_device, size_t size, cudaStream_t stream) {
     cudaError_t error = check_devices(to_device, from_device);
-    return door_return(error ? error
-                             : copy_bytes(to, from, size, cudaMemcpyDeviceToDevice, stream, false));
+    return door_return(
+        error ? error
+              : DOOR_CALL(__func__,
+                          copy_bytes(to, from, size, cudaMemcpyDeviceToDevice, stream, false)));
 }
 
 /* ---- Symbols ----------------------------------------------------------------------------------
@@ -305,8 +342,8 @@ static cudaError_t fill_box(side to, int value, box b, cudaStream_t handle, bool
     for (size_t z = 0; z < b.depth; z++)
         for (size_t y = 0; y < b.height; y++)
             memset(to.base + z * to.slice + y * to.pitch, value, b.width);
-    account(stream, (transfer){"memset", &d->compute_s, d->profile.spec.dram_bytes_per_s},
-            volume(b), wait);
+    account(stream, (transfer){"memset", &d->compute_s, d->profile.spec.dram_bytes_per_s}, &to,
+            NULL, value & 0xff, volume(b), wait);
     return cudaSuccess;
 }
 

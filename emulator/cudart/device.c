@@ -373,9 +373,10 @@ DOOR_EXPORT(cudaError_t, cudaDeviceGetByPCIBusId, int *device, const char *text)
 DOOR_EXPORT(cudaError_t, cudaDeviceSynchronize, void) {
     door_device *d;
     cudaError_t error = door_enter(&d);
+    door_api_enter(EMU_DOMAIN_RUNTIME, "cudaDeviceSynchronize", NULL, NULL);
     if (error != cudaErrorInitializationError && error != cudaErrorNoDevice)
         door_wait_device(&door.device[door_self.device]);
-    return door_return(error);
+    return door_return((cudaError_t)door_api_exit((int)error));
 }
 
 #if DOOR_CUDART < 13
@@ -390,6 +391,8 @@ static cudaError_t reset(void) {
     if (error)
         return error;
     door_device *d = &door.device[door_self.device];
+    if (d->emu)
+        door_tell_context(d, false);
     pthread_mutex_lock(&d->run);
     door_drain_printf(d);
     door_unload(d);

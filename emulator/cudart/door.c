@@ -189,6 +189,7 @@ cudaError_t door_enter_query(void) {
     if (!door.started)
         start();
     pthread_mutex_unlock(&door.lock);
+    door_inject();
     return door.start_error;
 }
 
@@ -205,8 +206,10 @@ cudaError_t door_open_device(door_device *device) {
     pthread_mutex_unlock(&door.lock);
     if (error)
         door_say("error", "device %d cannot be set up: %s", device->index, fault.message);
-    if (fresh)
+    if (fresh) {
         door_share_all(device);
+        door_tell_context(device, true);
+    }
     return error;
 }
 
@@ -223,7 +226,8 @@ cudaError_t door_enter(door_device **device) {
 }
 
 cudaError_t door_return(cudaError_t error) {
-    if (error != cudaSuccess && error != cudaErrorNotReady)
+    if (error != cudaSuccess && error != cudaErrorNotReady &&
+        door_api_domain() != EMU_DOMAIN_DRIVER)
         door_self.last_error = error;
     return error;
 }
@@ -266,6 +270,8 @@ __attribute__((destructor)) static void unloaded(void) {
     for (int i = 0; i < door.device_count; i++)
         door_drain_printf(&door.device[i]);
     fflush(stdout);
+    if (door_observer() && door_observer()->ends)
+        door_observer()->ends();
     emu_counts_close(door.file, door.now_s);
     door.file = NULL;
 }

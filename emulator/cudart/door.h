@@ -22,6 +22,7 @@
 
 #include "emulator/counts/counts.h"
 #include "emulator/cudart/abi.h"
+#include "emulator/cudart/observe.h"
 #include "emulator/device/profile.h"
 #include "emulator/emulator.h"
 #include <pthread.h>
@@ -80,6 +81,7 @@ struct door_device {
     int cache_config;
     door_pool default_pool, *pool;
     uint64_t peak_used;
+    double busy_s; /* time of all kernels */
 };
 
 /* Memory that other devices must be able to reach: pinned and managed blocks. */
@@ -115,11 +117,22 @@ typedef struct door_call { /* <<<grid, block, shared, stream>>> */
     cudaStream_t stream;
 } door_call;
 
+/* A call that this thread is in, for the observer (observe.c). */
+typedef struct door_api_call {
+    emu_api_event event;
+    uint64_t user;
+    bool told;
+} door_api_call;
+enum { DOOR_API_DEPTH = 8 };
+
 typedef struct door_thread {
     int device;
     cudaError_t last_error;
     door_call call[8];
     int calls;
+    door_api_call api[DOOR_API_DEPTH];
+    int api_depth;  /* may be over DOOR_API_DEPTH: what is deeper is not told */
+    bool injecting; /* inside the injection library's start */
 } door_thread;
 extern _Thread_local door_thread door_self;
 
@@ -140,6 +153,26 @@ cudaError_t door_error_of(emu_status status);
 void door_drain_printf(door_device *device);
 /* For a function that is exported but not there: says so, once for each name. */
 cudaError_t door_not_supported(const char *function);
+
+/* ---- observe.c: what the doors beside this one see ---- */
+
+/* Around a call into the runtime or, inside it, the driver. exit returns RESULT. */
+void door_api_enter(emu_domain domain, const char *function, const char *symbol,
+                    const void *parameters);
+int door_api_exit(int result);
+/* The value of CALL, an expression of cudaError_t, told as FUNCTION. */
+#define DOOR_CALL(function, call)                                                                  \
+    (door_api_enter(EMU_DOMAIN_RUNTIME, function, NULL, NULL),                                     \
+     (cudaError_t)door_api_exit((int)(call)))
+/* The domain of the outermost call that this thread is in; 0: none. */
+emu_domain door_api_domain(void);
+uint32_t door_api_correlation(void);
+/* NULL: nobody watches. */
+const emu_observer *door_observer(void);
+void door_tell_context(door_device *device, bool created);
+/* Loads the library that CUDA_INJECTION64_PATH names, once a process, as the driver does inside
+ * cuInit: what goes wrong with it is not said. */
+void door_inject(void);
 
 /* ---- stream.c: streams, events, the virtual clock ---- */
 
@@ -181,7 +214,8 @@ typedef struct door_function {
     int carveout;
     struct door_kernel_state {
         emu_kernel *kernel;
-        uint64_t id; /* in the counts file */
+        uint64_t id;    /* in the counts file */
+        int ptx_target; /* 75, 80 ...: what its PTX was compiled for */
     } on[DOOR_DEVICES];
 } door_function;
 
@@ -190,6 +224,13 @@ door_function *door_find_function(const void *host);
 cudaError_t door_load_function(door_function *function, door_device *device, emu_kernel **kernel);
 /* Address and size of a registered variable on a device. */
 cudaError_t door_find_symbol(const void *host, door_device *device, void **address, size_t *size);
+/* A module of the driver's: text or fat binary. Its kernels are looked up on the current device. */
+cudaError_t door_image_load(const void *image, size_t size, door_module **module);
+cudaError_t door_image_kernel(door_module *module, const char *name, door_function **kernel);
+cudaError_t door_image_global(door_module *module, const char *name, uint64_t *address,
+                              uint64_t *size);
+cudaError_t door_image_unload(door_module *module);
+
 /* Forgets what is loaded on a device (cudaDeviceReset). */
 void door_unload(door_device *device);
 

@@ -98,6 +98,9 @@ static void clear_progress(const progress *p) {
  * --------------------------------------------------------------------------------------- */
 
 typedef struct request {
+    const char *api;   /* the exported function that was called */
+    const char *inner; /* the driver's, inside it */
+    const void *host;
     door_function *function;
     dim3 grid, block;
     size_t shared;
@@ -174,6 +177,52 @@ static cudaError_t report(door_device *d, emu_status status, const emu_fault *fa
     }
 }
 
+/* The arguments of cuLaunchKernel, as callbacks get them. */
+typedef struct driver_arguments {
+    void *function;
+    unsigned grid[3], block[3], shared;
+    void *stream;
+    void **parameters, **extra;
+} driver_arguments;
+
+/* And of cudaLaunchKernel. */
+typedef struct runtime_arguments {
+    const void *function;
+    dim3 grid, block;
+    void **parameters;
+    size_t shared;
+    void *stream;
+} runtime_arguments;
+
+static emu_status run_counted(door_device *d, door_stream *stream, const request *r,
+                              const emu_launch *launch, emu_launch_event *event, emu_fault *fault) {
+    progress *p = launch->progress_context;
+    emu_counts *counts = (emu_counts *)(uintptr_t)event->counts;
+    guard_launch(d);
+    event->status = emu_launch_run(d->emu, launch, counts, fault);
+    unguard_launch(d);
+    clear_progress(p);
+    pthread_mutex_lock(&door.lock);
+    event->id = ++door.next_launch;
+    d->busy_s += counts->time_s;
+    pthread_mutex_unlock(&door.lock);
+    event->start_s = place_on_clock(stream, counts);
+    event->end_s = event->start_s + counts->time_s;
+    if (!door.options.count)
+        event->counts = NULL;
+    emu_counts_launch_record(
+        door.file, &(emu_counts_launch){.id = event->id,
+                                        .kernel = r->function->on[d->index].id,
+                                        .stream = stream->id,
+                                        .device = d->index,
+                                        .launch = launch,
+                                        .start_s = event->start_s,
+                                        .status = event->status,
+                                        .message = event->status == EMU_OK ? NULL : fault->message,
+                                        .counts = event->counts});
+    return event->status;
+}
+
 static cudaError_t run(door_device *d, door_stream *stream, const request *r, emu_kernel *kernel) {
     emu_counts counts = {0};
     emu_fault fault = {0};
@@ -186,30 +235,38 @@ static cudaError_t run(door_device *d, door_stream *stream, const request *r, em
                          .parameters = (const void *const *)r->parameters,
                          .progress = door.progress ? show_progress : NULL,
                          .progress_context = &p};
+    emu_launch_event event = {.correlation = door_api_correlation(),
+                              .device = d->index,
+                              .stream = stream->id,
+                              .launch = &launch,
+                              .counts = &counts};
     pthread_mutex_lock(&d->run);
-    guard_launch(d);
-    emu_status status = emu_launch_run(d->emu, &launch, &counts, &fault);
-    unguard_launch(d);
-    clear_progress(&p);
-    pthread_mutex_lock(&door.lock);
-    uint64_t id = ++door.next_launch;
-    pthread_mutex_unlock(&door.lock);
-    emu_counts_launch_record(
-        door.file, &(emu_counts_launch){.id = id,
-                                        .kernel = r->function->on[d->index].id,
-                                        .stream = stream->id,
-                                        .device = d->index,
-                                        .launch = &launch,
-                                        .start_s = place_on_clock(stream, &counts),
-                                        .status = status,
-                                        .message = status == EMU_OK ? NULL : fault.message,
-                                        .counts = door.options.count ? &counts : NULL});
+    emu_status status = run_counted(d, stream, r, &launch, &event, &fault);
     cudaError_t error = report(d, status, &fault);
     pthread_mutex_unlock(&d->run);
+    const emu_observer *observer = door_observer();
+    if (observer && observer->launch)
+        observer->launch(&event);
     return error;
 }
 
-static cudaError_t launch(const request *r) {
+/* The driver's call inside the runtime's, told as such; a call through the driver's door has been
+ * told there. */
+static cudaError_t run_inner(door_device *d, door_stream *stream, const request *r,
+                             emu_kernel *kernel) {
+    const driver_arguments arguments = {.function = r->function,
+                                        .grid = {r->grid.x, r->grid.y, r->grid.z},
+                                        .block = {r->block.x, r->block.y, r->block.z},
+                                        .shared = (unsigned)r->shared,
+                                        .stream = r->stream,
+                                        .parameters = r->parameters};
+    if (door_api_domain() == EMU_DOMAIN_DRIVER)
+        return run(d, stream, r, kernel);
+    door_api_enter(EMU_DOMAIN_DRIVER, r->inner, r->function->name, &arguments);
+    return (cudaError_t)door_api_exit((int)run(d, stream, r, kernel));
+}
+
+static cudaError_t launch_entered(const request *r) {
     door_device *d;
     emu_kernel *kernel;
     cudaError_t error = door_enter(&d);
@@ -227,19 +284,31 @@ static cudaError_t launch(const request *r) {
     const emu_kernel_info *info = emu_kernel_get_info(kernel);
     if ((error = check_shape(d, r, info)) || (error = check_fit(d, r, info)))
         return error;
-    return run(d, stream, r, kernel);
+    return run_inner(d, stream, r, kernel);
+}
+
+static cudaError_t launch(const request *r) {
+    const runtime_arguments arguments = {r->host,       r->grid,   r->block,
+                                         r->parameters, r->shared, r->stream};
+    cudaError_t error = door_enter_query(); /* whoever watches is there before the call is told */
+    if (error)
+        return error;
+    door_api_enter(EMU_DOMAIN_RUNTIME, r->api, r->function ? r->function->name : NULL, &arguments);
+    return (cudaError_t)door_api_exit((int)launch_entered(r));
 }
 
 /* ---- The ways to ask for one
  * ---------------------------------------------------------------------------- */
 
-static cudaError_t launch_stub(const void *host, dim3 grid, dim3 block, void **parameters,
-                               size_t shared, cudaStream_t stream, bool cooperative) {
-    return launch(
-        &(request){door_find_function(host), grid, block, shared, parameters, stream, cooperative});
+static cudaError_t launch_stub(const char *api, const char *inner, const void *host, dim3 grid,
+                               dim3 block, void **parameters, size_t shared, cudaStream_t stream,
+                               bool cooperative) {
+    return launch(&(request){api, inner, host, door_find_function(host), grid, block, shared,
+                             parameters, stream, cooperative});
 }
 
-static cudaError_t launch_config(const cudaLaunchConfig_t *config, const void *host,
+static cudaError_t launch_config(const char *api, const char *inner,
+                                 const cudaLaunchConfig_t *config, const void *host,
                                  void **parameters, cudaStream_t stream) {
     bool cooperative = false;
     if (!config || (config->numAttrs && !config->attrs))
@@ -251,41 +320,44 @@ static cudaError_t launch_config(const cudaLaunchConfig_t *config, const void *h
         else if (a->id == cudaLaunchAttributeClusterDimension && count3(a->val.clusterDim) > 1)
             return door_not_supported("a launch with thread block clusters");
     }
-    return launch_stub(host, config->gridDim, config->blockDim, parameters,
+    return launch_stub(api, inner, host, config->gridDim, config->blockDim, parameters,
                        config->dynamicSmemBytes, stream, cooperative);
 }
 
 DOOR_EXPORT(cudaError_t, cudaLaunchKernel, const void *host, dim3 grid, dim3 block,
             void **parameters, size_t shared, cudaStream_t stream) {
-    return door_return(launch_stub(host, grid, block, parameters, shared, stream, false));
+    return door_return(launch_stub(__func__, "cuLaunchKernel", host, grid, block, parameters,
+                                   shared, stream, false));
 }
 
 DOOR_EXPORT(cudaError_t, cudaLaunchKernel_ptsz, const void *host, dim3 grid, dim3 block,
             void **parameters, size_t shared, cudaStream_t stream) {
-    return door_return(
-        launch_stub(host, grid, block, parameters, shared, door_per_thread(stream), false));
+    return door_return(launch_stub(__func__, "cuLaunchKernel_ptsz", host, grid, block, parameters,
+                                   shared, door_per_thread(stream), false));
 }
 
 DOOR_EXPORT(cudaError_t, cudaLaunchCooperativeKernel, const void *host, dim3 grid, dim3 block,
             void **parameters, size_t shared, cudaStream_t stream) {
-    return door_return(launch_stub(host, grid, block, parameters, shared, stream, true));
+    return door_return(launch_stub(__func__, "cuLaunchCooperativeKernel", host, grid, block,
+                                   parameters, shared, stream, true));
 }
 
 DOOR_EXPORT(cudaError_t, cudaLaunchCooperativeKernel_ptsz, const void *host, dim3 grid, dim3 block,
             void **parameters, size_t shared, cudaStream_t stream) {
-    return door_return(
-        launch_stub(host, grid, block, parameters, shared, door_per_thread(stream), true));
+    return door_return(launch_stub(__func__, "cuLaunchCooperativeKernel_ptsz", host, grid, block,
+                                   parameters, shared, door_per_thread(stream), true));
 }
 
 DOOR_EXPORT(cudaError_t, cudaLaunchKernelExC, const cudaLaunchConfig_t *config, const void *host,
             void **parameters) {
-    return door_return(launch_config(config, host, parameters, config ? config->stream : NULL));
+    return door_return(launch_config(__func__, "cuLaunchKernelEx", config, host, parameters,
+                                     config ? config->stream : NULL));
 }
 
 DOOR_EXPORT(cudaError_t, cudaLaunchKernelExC_ptsz, const cudaLaunchConfig_t *config,
             const void *host, void **parameters) {
-    return door_return(
-        launch_config(config, host, parameters, door_per_thread(config ? config->stream : NULL)));
+    return door_return(launch_config(__func__, "cuLaunchKernelEx_ptsz", config, host, parameters,
+                                     door_per_thread(config ? config->stream : NULL)));
 }
 
 /* A kernel's handle is its registration. */
@@ -310,13 +382,15 @@ DOOR_EXPORT(cudaError_t, cudaGetFuncBySymbol, cudaFunction_t *function, const vo
 
 DOOR_EXPORT(cudaError_t, __cudaLaunchKernel, cudaKernel_t kernel, dim3 grid, dim3 block,
             void **parameters, size_t shared, cudaStream_t stream) {
-    return door_return(launch(&(request){kernel, grid, block, shared, parameters, stream, false}));
+    return door_return(launch(&(request){"cudaLaunchKernel", "cuLaunchKernel", kernel, kernel, grid,
+                                         block, shared, parameters, stream, false}));
 }
 
 DOOR_EXPORT(cudaError_t, __cudaLaunchKernel_ptsz, cudaKernel_t kernel, dim3 grid, dim3 block,
             void **parameters, size_t shared, cudaStream_t stream) {
-    return door_return(launch(
-        &(request){kernel, grid, block, shared, parameters, door_per_thread(stream), false}));
+    return door_return(
+        launch(&(request){"cudaLaunchKernel_ptsz", "cuLaunchKernel_ptsz", kernel, kernel, grid,
+                          block, shared, parameters, door_per_thread(stream), false}));
 }
 
 DOOR_EXPORT(unsigned, __cudaPushCallConfiguration, dim3 grid, dim3 block, size_t shared,
@@ -385,7 +459,9 @@ static cudaError_t get_attributes(cudaFuncAttributes *a, const void *host) {
     a->localSizeBytes = info->local_bytes_per_thread;
     a->maxThreadsPerBlock = threads_by_registers(d, info);
     a->numRegs = (int)info->registers_per_thread;
-    a->ptxVersion = a->binaryVersion = s->cc_major * 10 + s->cc_minor;
+    /* Libraries of templates choose what they launch by this. */
+    a->ptxVersion = f->on[d->index].ptx_target;
+    a->binaryVersion = s->cc_major * 10 + s->cc_minor;
     size_t limit = shared_limit(d, f);
     a->maxDynamicSharedSizeBytes =
         limit > info->shared_bytes ? (int)(limit - info->shared_bytes) : 0;

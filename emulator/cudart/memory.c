@@ -114,6 +114,23 @@ void door_forget_blocks(const door_device *owner) {
 /* ---- Allocation
  * ----------------------------------------------------------------------------------- */
 
+static void tell_memory(const door_device *device, emu_memory_kind kind, const door_pool *pool,
+                        bool allocated, uint64_t address, uint64_t size) {
+    enum { USED = 7 }; /* cudaMemPoolAttrUsedMemCurrent */
+    const emu_observer *observer = door_observer();
+    if (observer && observer->memory)
+        observer->memory(&(emu_memory_event){.device = device->index,
+                                             .kind = kind,
+                                             .pool = pool != NULL,
+                                             .allocated = allocated,
+                                             .address = address,
+                                             .bytes = size,
+                                             .pool_bytes = pool ? pool->attribute[USED] : 0,
+                                             .pool_handle = pool,
+                                             .time_s = door.now_s,
+                                             .correlation = door_api_correlation()});
+}
+
 static const char *kind_name(emu_memory_kind kind) {
     return kind == EMU_MEMORY_DEVICE ? "device" : kind == EMU_MEMORY_HOST ? "pinned" : "managed";
 }
@@ -137,6 +154,8 @@ cudaError_t door_allocate(door_device *device, emu_memory_kind kind, const char 
     }
     emu_counts_memory(door.file, device->index, name ? name : kind_name(kind), true, at, size,
                       door.now_s);
+    if (!name) /* a pool's are told where the pool is known */
+        tell_memory(device, kind, NULL, true, at, size);
     return cudaSuccess;
 }
 
@@ -155,6 +174,7 @@ cudaError_t door_release(void *address, bool host) {
         return cudaErrorInvalidValue;
     emu_counts_memory(door.file, place.device->index, kind_name(place.kind), false, place.base,
                       place.size, door.now_s);
+    tell_memory(place.device, place.kind, NULL, false, place.base, place.size);
     return cudaSuccess;
 }
 
@@ -165,22 +185,22 @@ static cudaError_t allocate(emu_memory_kind kind, size_t size, void **address) {
 }
 
 DOOR_EXPORT(cudaError_t, cudaMalloc, void **address, size_t size) {
-    return door_return(allocate(EMU_MEMORY_DEVICE, size, address));
+    return door_return(DOOR_CALL(__func__, allocate(EMU_MEMORY_DEVICE, size, address)));
 }
 
 DOOR_EXPORT(cudaError_t, cudaMallocManaged, void **address, size_t size, unsigned flags) {
     if (size == 0 || (flags != 1 && flags != 2))
         return door_return(cudaErrorInvalidValue);
-    return door_return(allocate(EMU_MEMORY_MANAGED, size, address));
+    return door_return(DOOR_CALL(__func__, allocate(EMU_MEMORY_MANAGED, size, address)));
 }
 
 DOOR_EXPORT(cudaError_t, cudaMallocHost, void **address, size_t size) {
-    return door_return(allocate(EMU_MEMORY_HOST, size, address));
+    return door_return(DOOR_CALL(__func__, allocate(EMU_MEMORY_HOST, size, address)));
 }
 
 DOOR_EXPORT(cudaError_t, cudaHostAlloc, void **address, size_t size, unsigned flags) {
     (void)flags; /* all pinned memory is portable and mapped */
-    return door_return(allocate(EMU_MEMORY_HOST, size, address));
+    return door_return(DOOR_CALL(__func__, allocate(EMU_MEMORY_HOST, size, address)));
 }
 
 static cudaError_t allocate_pitched(void **address, size_t *pitch, size_t width, size_t rows) {
@@ -197,7 +217,7 @@ static cudaError_t allocate_pitched(void **address, size_t *pitch, size_t width,
 
 DOOR_EXPORT(cudaError_t, cudaMallocPitch, void **address, size_t *pitch, size_t width,
             size_t height) {
-    return door_return(allocate_pitched(address, pitch, width, height));
+    return door_return(DOOR_CALL(__func__, allocate_pitched(address, pitch, width, height)));
 }
 
 DOOR_EXPORT(cudaError_t, cudaMalloc3D, cudaPitchedPtr *block, cudaExtent extent) {
@@ -217,11 +237,11 @@ static cudaError_t release(void *address, bool host) {
 }
 
 DOOR_EXPORT(cudaError_t, cudaFree, void *address) {
-    return door_return(release(address, false));
+    return door_return(DOOR_CALL(__func__, release(address, false)));
 }
 
 DOOR_EXPORT(cudaError_t, cudaFreeHost, void *address) {
-    return door_return(release(address, true));
+    return door_return(DOOR_CALL(__func__, release(address, true)));
 }
 
 DOOR_EXPORT(cudaError_t, cudaMemGetInfo, size_t *left, size_t *total) {
@@ -386,8 +406,11 @@ static cudaError_t allocate_async(void **address, size_t size, door_pool *pool,
     error = door_open_device(pool->device);
     if (!error)
         error = door_allocate(pool->device, EMU_MEMORY_DEVICE, "pool", size, address);
-    if (!error)
+    if (!error) {
         account_pool(pool, size);
+        tell_memory(pool->device, EMU_MEMORY_DEVICE, pool, true, (uint64_t)(uintptr_t)*address,
+                    size);
+    }
     return error;
 }
 
@@ -411,33 +434,36 @@ static cudaError_t free_async(void *address, cudaStream_t stream) {
         pool, -(pool->attribute[POOL_USED] < place.size ? pool->attribute[POOL_USED] : place.size));
     emu_counts_memory(door.file, place.device->index, "pool", false, place.base, place.size,
                       door.now_s);
+    tell_memory(place.device, EMU_MEMORY_DEVICE, pool, false, place.base, place.size);
     return cudaSuccess;
 }
 
 DOOR_EXPORT(cudaError_t, cudaMallocAsync, void **address, size_t size, cudaStream_t stream) {
-    return door_return(allocate_async(address, size, NULL, stream));
+    return door_return(DOOR_CALL(__func__, allocate_async(address, size, NULL, stream)));
 }
 
 DOOR_EXPORT(cudaError_t, cudaMallocAsync_ptsz, void **address, size_t size, cudaStream_t stream) {
-    return door_return(allocate_async(address, size, NULL, door_per_thread(stream)));
+    return door_return(
+        DOOR_CALL(__func__, allocate_async(address, size, NULL, door_per_thread(stream))));
 }
 
 DOOR_EXPORT(cudaError_t, cudaMallocFromPoolAsync, void **address, size_t size, cudaMemPool_t pool,
             cudaStream_t stream) {
-    return door_return(allocate_async(address, size, pool, stream));
+    return door_return(DOOR_CALL(__func__, allocate_async(address, size, pool, stream)));
 }
 
 DOOR_EXPORT(cudaError_t, cudaMallocFromPoolAsync_ptsz, void **address, size_t size,
             cudaMemPool_t pool, cudaStream_t stream) {
-    return door_return(allocate_async(address, size, pool, door_per_thread(stream)));
+    return door_return(
+        DOOR_CALL(__func__, allocate_async(address, size, pool, door_per_thread(stream))));
 }
 
 DOOR_EXPORT(cudaError_t, cudaFreeAsync, void *address, cudaStream_t stream) {
-    return door_return(free_async(address, stream));
+    return door_return(DOOR_CALL(__func__, free_async(address, stream)));
 }
 
 DOOR_EXPORT(cudaError_t, cudaFreeAsync_ptsz, void *address, cudaStream_t stream) {
-    return door_return(free_async(address, door_per_thread(stream)));
+    return door_return(DOOR_CALL(__func__, free_async(address, door_per_thread(stream))));
 }
 
 /* Enters, and turns a device's number into the device. */

@@ -18,6 +18,8 @@ typedef struct door_variable {
 
 struct door_module {
     emu_fatbin fatbin;
+    char *text; /* of the driver's modules: PTX by itself, or the fat binary's copy */
+    bool is_text;
     bool readable;
     char complaint[1024]; /* why it is not */
     struct on_device {
@@ -123,13 +125,14 @@ DOOR_EXPORT(void, __cudaRegisterFatBinaryEnd, void **handle) {
 }
 
 /* A library of the program's is unloaded, or the program ends; what its kernels printed needs the
- * module's strings, so it goes out first. */
-DOOR_EXPORT(void, __cudaUnregisterFatBinary, void **handle) {
-    door_module *m = (door_module *)handle, **link = &program.modules;
+ * module's strings, so it goes out first. False: there is no such module. */
+static bool forget_module(door_module *m) {
+    door_module **link = &program.modules;
     pthread_mutex_lock(&program.lock);
     while (*link && *link != m)
         link = &(*link)->next;
-    if (*link) {
+    bool found = *link != NULL;
+    if (found) {
         *link = m->next;
         remove_module(&program.functions, offsetof(door_function, module), m);
         remove_module(&program.variables, offsetof(door_variable, module), m);
@@ -139,9 +142,15 @@ DOOR_EXPORT(void, __cudaUnregisterFatBinary, void **handle) {
                 emu_module_unload(m->on[i].module);
             }
         emu_fatbin_free(&m->fatbin);
+        free(m->text);
         free(m);
     }
     pthread_mutex_unlock(&program.lock);
+    return found;
+}
+
+DOOR_EXPORT(void, __cudaUnregisterFatBinary, void **handle) {
+    forget_module((door_module *)handle);
 }
 
 DOOR_EXPORT(void, __cudaRegisterFunction, void **handle, const char *host, char *device_stub,
@@ -275,8 +284,20 @@ static emu_status expand_all(const door_module *m, int cc, char **texts, size_t 
     return status;
 }
 
+static cudaError_t load_text(const door_module *m, door_device *d, emu_module **module) {
+    emu_fault fault = {0};
+    const char *text = m->text;
+    size_t length = strlen(text);
+    emu_status status = emu_module_load(d->emu, &text, &length, 1, module, &fault);
+    if (status != EMU_OK)
+        door_say("error", "%s", fault.message);
+    return door_error_of(status);
+}
+
 static cudaError_t load_texts(door_module *m, door_device *d, const char *name,
                               emu_module **module) {
+    if (m->is_text)
+        return load_text(m, d, module);
     size_t room = m->fatbin.containers + 1;
     char **texts = calloc(room, sizeof *texts);
     size_t *lengths = calloc(room, sizeof *lengths);
@@ -332,6 +353,8 @@ static cudaError_t load_module(door_module *m, door_device *d, const char *name,
             read_registers(m, capability(d), on->module);
             bind_managed(m, on->module);
             warn_target(d, emu_module_ptx_target(on->module));
+            if (door_observer() && door_observer()->module_loaded)
+                door_observer()->module_loaded(d->index);
         }
     }
     *module = on->module;
@@ -360,11 +383,12 @@ static void record_kernel(door_function *f, const door_device *d, emu_module *mo
     pthread_mutex_lock(&door.lock);
     on->id = ++door.next_kernel;
     pthread_mutex_unlock(&door.lock);
+    on->ptx_target = emu_module_ptx_target(module);
     emu_counts_kernel_record(door.file,
                              &(emu_counts_kernel){.id = on->id,
                                                   .device = d->index,
                                                   .info = emu_kernel_get_info(on->kernel),
-                                                  .ptx_target = emu_module_ptx_target(module)});
+                                                  .ptx_target = on->ptx_target});
 }
 
 cudaError_t door_load_function(door_function *f, door_device *d, emu_kernel **kernel) {
@@ -420,4 +444,141 @@ void door_unload(door_device *d) {
         m->on[d->index] = (struct on_device){0};
     }
     pthread_mutex_unlock(&program.lock);
+}
+
+/* ---- The driver's modules
+ * ------------------------------------------------------------------------
+ */
+
+enum { FATBIN_MAGIC = 0x466243B1, CONTAINER_MAGIC = 0xBA55ED50u };
+
+/* Bytes from the container at IMAGE to its end, as its header says. */
+static size_t container_size(const void *image) {
+    uint16_t header;
+    uint64_t entries;
+    memcpy(&header, (const char *)image + 6, sizeof header);
+    memcpy(&entries, (const char *)image + 8, sizeof entries);
+    return header + entries;
+}
+
+/* Copies what is needed of IMAGE: the caller may free it as soon as it is loaded. */
+static emu_status take_image(door_module *m, const void *image, size_t size, emu_fault *fault) {
+    uint32_t magic = 0;
+    if (!size || size >= sizeof magic)
+        memcpy(&magic, image, sizeof magic);
+    if (magic == FATBIN_MAGIC)
+        return emu_fatbin_add_wrapper(&m->fatbin, image, fault);
+    m->is_text = magic != CONTAINER_MAGIC;
+    if (!size)
+        size = m->is_text ? strlen(image) : container_size(image);
+    m->text = malloc(size + 1);
+    if (!m->text)
+        return EMU_OUT_OF_MEMORY;
+    memcpy(m->text, image, size);
+    m->text[size] = 0;
+    return m->is_text ? EMU_OK : emu_fatbin_add(&m->fatbin, m->text, size, NULL, fault);
+}
+
+cudaError_t door_image_load(const void *image, size_t size, door_module **module) {
+    door_device *d;
+    emu_module *loaded;
+    emu_fault fault = {0};
+    cudaError_t error = door_enter(&d);
+    if (error)
+        return error;
+    if (!image)
+        return cudaErrorInvalidValue;
+    if (!memcmp(image, "\177ELF", 4)) {
+        door_say("error", "a module is a cubin, and an emulated device runs PTX alone: give it the "
+                          "PTX, or a fat binary that holds it");
+        return cudaErrorNoKernelImageForDevice;
+    }
+    door_module *m = calloc(1, sizeof *m);
+    if (!m)
+        return cudaErrorMemoryAllocation;
+    emu_status status = take_image(m, image, size, &fault);
+    if (status != EMU_OK) {
+        door_say("error", "a module cannot be read: %s", fault.message);
+        emu_fatbin_free(&m->fatbin);
+        free(m->text);
+        free(m);
+        return status == EMU_OUT_OF_MEMORY ? cudaErrorMemoryAllocation
+                                           : cudaErrorInvalidKernelImage;
+    }
+    m->readable = true;
+    pthread_mutex_lock(&program.lock);
+    m->next = program.modules;
+    program.modules = m;
+    error = load_module(m, d, "a module of the driver's", &loaded);
+    pthread_mutex_unlock(&program.lock);
+    if (error)
+        forget_module(m);
+    else
+        *module = m;
+    return error;
+}
+
+/* With program.lock held. */
+static door_function *find_by_name(const door_module *m, const char *name) {
+    for (size_t i = 0; i < program.functions.capacity; i++) {
+        door_function *f = program.functions.slot[i];
+        if (f && f->module == m && strcmp(f->name, name) == 0)
+            return f;
+    }
+    return NULL;
+}
+
+/* A kernel of a module that no stub stands for: it is its own handle. */
+static door_function *add_by_name(door_module *m, const emu_kernel *kernel) {
+    const char *name = emu_kernel_get_info(kernel)->name;
+    size_t length = strlen(name) + 1;
+    door_function *f = calloc(1, sizeof *f + length); /* the name outlives the loaded module */
+    if (!f)
+        return NULL;
+    *f = (door_function){.module = m, .name = memcpy(f + 1, name, length), .carveout = -1};
+    f->host = f;
+    if (add_entry(&program.functions, f))
+        return f;
+    free(f);
+    return NULL;
+}
+
+cudaError_t door_image_kernel(door_module *m, const char *name, door_function **function) {
+    door_device *d;
+    emu_module *module;
+    emu_kernel *kernel;
+    emu_fault fault = {0};
+    cudaError_t error = door_enter(&d);
+    if (error)
+        return error;
+    pthread_mutex_lock(&program.lock);
+    error = load_module(m, d, name, &module);
+    *function = error ? NULL : find_by_name(m, name);
+    if (!error && !*function) {
+        if (emu_module_get_kernel(module, name, &kernel, &fault) != EMU_OK)
+            error = cudaErrorSymbolNotFound;
+        else if (!(*function = add_by_name(m, kernel)))
+            error = cudaErrorMemoryAllocation;
+    }
+    pthread_mutex_unlock(&program.lock);
+    return error ? error : door_load_function(*function, d, &kernel);
+}
+
+cudaError_t door_image_global(door_module *m, const char *name, uint64_t *address, uint64_t *size) {
+    door_device *d;
+    emu_module *module;
+    emu_fault fault;
+    cudaError_t error = door_enter(&d);
+    if (error)
+        return error;
+    pthread_mutex_lock(&program.lock);
+    error = load_module(m, d, name, &module);
+    if (!error && emu_module_get_global(module, name, address, size, &fault) != EMU_OK)
+        error = cudaErrorSymbolNotFound;
+    pthread_mutex_unlock(&program.lock);
+    return error;
+}
+
+cudaError_t door_image_unload(door_module *m) {
+    return forget_module(m) ? cudaSuccess : cudaErrorInvalidResourceHandle;
 }

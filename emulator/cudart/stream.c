@@ -78,6 +78,13 @@ door_stream *door_find_stream(cudaStream_t handle, door_device *current) {
     return s;
 }
 
+static void tell_stream(door_stream *s, bool created) {
+    const emu_observer *observer = door_observer();
+    if (observer && observer->stream)
+        observer->stream(&(emu_stream_event){
+            .created = created, .device = s->device->index, .handle = s, .id = s->id});
+}
+
 static cudaError_t create_stream(cudaStream_t *handle, unsigned flags, int priority) {
     door_device *d;
     cudaError_t error = door_enter(&d);
@@ -97,6 +104,7 @@ static cudaError_t create_stream(cudaStream_t *handle, unsigned flags, int prior
     door.streams = s;
     pthread_mutex_unlock(&door.lock);
     *handle = s;
+    tell_stream(s, true);
     return cudaSuccess;
 }
 
@@ -129,6 +137,8 @@ DOOR_EXPORT(cudaError_t, cudaStreamDestroy, cudaStream_t handle) {
     if (found)
         *link = found->next;
     pthread_mutex_unlock(&door.lock);
+    if (found)
+        tell_stream(found, false);
     free(found);
     return door_return(found ? cudaSuccess : cudaErrorInvalidResourceHandle);
 }
@@ -156,11 +166,11 @@ static cudaError_t synchronize(cudaStream_t handle) {
 /* Exports NAME and NAME_ptsz, the latter for code compiled with per-thread default streams. */
 #define EXPORT_STREAM(name, call, ...)                                                             \
     DOOR_EXPORT(cudaError_t, name, __VA_ARGS__) {                                                  \
-        return door_return(call);                                                                  \
+        return door_return(DOOR_CALL(__func__, call));                                             \
     }                                                                                              \
     DOOR_EXPORT(cudaError_t, name##_ptsz, __VA_ARGS__) {                                           \
         stream = door_per_thread(stream);                                                          \
-        return door_return(call);                                                                  \
+        return door_return(DOOR_CALL(__func__, call));                                             \
     }
 
 EXPORT_STREAM(cudaStreamSynchronize, synchronize(stream), cudaStream_t stream)
@@ -334,7 +344,7 @@ static cudaError_t wait_event(cudaEvent_t handle) {
 }
 
 DOOR_EXPORT(cudaError_t, cudaEventSynchronize, cudaEvent_t event) {
-    return door_return(wait_event(event));
+    return door_return(DOOR_CALL(__func__, wait_event(event)));
 }
 
 DOOR_EXPORT(cudaError_t, cudaEventQuery, cudaEvent_t event) {

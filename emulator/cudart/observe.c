@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the doors beside the runtime's see of it: calls and their correlation, contexts, the table
+ * of functions; and the injection library, which the driver would load. observe.h is the contract.
+ */
+#include "emulator/cudart/observe.h"
+#include "emulator/cudart/door.h"
+#include <dlfcn.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static _Atomic(const emu_observer *) observer;
+static atomic_uint correlations;
+
+const emu_observer *door_observer(void) {
+    return atomic_load_explicit(&observer, memory_order_acquire);
+}
+
+/* ---- Calls ------------------------------------------------------------------------------------
+ */
+
+static door_api_call *top(void) {
+    int depth = door_self.api_depth;
+    return depth > 0 && depth <= DOOR_API_DEPTH ? &door_self.api[depth - 1] : NULL;
+}
+
+emu_domain door_api_domain(void) {
+    return door_self.api_depth ? door_self.api[0].event.domain : (emu_domain)0;
+}
+
+uint32_t door_api_correlation(void) {
+    return door_self.api_depth ? door_self.api[0].event.correlation : 0;
+}
+
+static void tell(door_api_call *call) {
+    const emu_observer *o = door_observer();
+    call->event.user = &call->user;
+    if (o && o->api)
+        o->api(&call->event);
+}
+
+/* The driver's call inside the runtime's is told; any other inside a call is the door's own. */
+static bool is_told(const door_api_call *outer, emu_domain domain) {
+    return !outer || (outer->event.domain == EMU_DOMAIN_RUNTIME && domain == EMU_DOMAIN_DRIVER);
+}
+
+void door_api_enter(emu_domain domain, const char *function, const char *symbol,
+                    const void *parameters) {
+    const door_api_call *outer = top();
+    int depth = door_self.api_depth++;
+    if (depth >= DOOR_API_DEPTH)
+        return;
+    door_api_call *call = &door_self.api[depth];
+    *call = (door_api_call){.event = {.domain = domain,
+                                      .function = function,
+                                      .symbol = symbol,
+                                      .parameters = parameters,
+                                      .correlation = depth ? door_api_correlation()
+                                                           : atomic_fetch_add(&correlations, 1) + 1,
+                                      .device = door_self.device},
+                            .told = door_observer() && is_told(outer, domain)};
+    if (call->told)
+        tell(call);
+}
+
+int door_api_exit(int result) {
+    door_api_call *call = top();
+    if (call && call->told) {
+        call->event.exit = true;
+        call->event.result = result;
+        tell(call);
+    }
+    door_self.api_depth--;
+    return result;
+}
+
+/* ---- Contexts ---------------------------------------------------------------------------------
+ */
+
+static void tell_event(const emu_context_event *event) {
+    const emu_observer *o = door_observer();
+    if (o && o->context)
+        o->context(event);
+}
+
+void door_tell_context(door_device *device, bool created) {
+    tell_event(&(emu_context_event){.created = created,
+                                    .device = device->index,
+                                    .handle = device,
+                                    .uid = (uint32_t)device->index + 1});
+}
+
+/* ---- Injection --------------------------------------------------------------------------------
+ */
+
+/* The table of the other version's door in this process; NULL: it is not loaded. */
+static const emu_doors *other_door(void) {
+    void *other =
+        dlopen(DOOR_CUDART == 13 ? "libcudart.so.12" : "libcudart.so.13", RTLD_NOW | RTLD_NOLOAD);
+    const emu_doors *(*table)(void) =
+        other ? (const emu_doors *(*)(void))dlsym(other, "emu_doors_table") : NULL;
+    return table ? table() : NULL;
+}
+
+/* The driver's door is there for whoever looks for it, as the driver would be. */
+static void load_driver(void) {
+    Dl_info self;
+    char path[4096];
+    if (!dladdr((const void *)(uintptr_t)load_driver, &self) || !self.dli_fname)
+        return;
+    const char *slash = strrchr(self.dli_fname, '/');
+    snprintf(path, sizeof path, "%.*s/libcuda.so.1", slash ? (int)(slash - self.dli_fname) : 1,
+             slash ? self.dli_fname : ".");
+    dlopen(path, RTLD_NOW | RTLD_LOCAL);
+}
+
+static void inject(void) {
+    const char *path = secure_getenv("CUDA_INJECTION64_PATH");
+    const emu_doors *other = other_door();
+    load_driver();
+    if (!path || !*path || (other && other->started()))
+        return;
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    int (*initialize)(void) = library ? (int (*)(void))dlsym(library, "InitializeInjection") : NULL;
+    if (initialize)
+        initialize();
+}
+
+/* Other threads wait until it is done; what the library itself asks of the door goes through. */
+void door_inject(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    if (door_self.injecting)
+        return;
+    door_self.injecting = true;
+    pthread_once(&once, inject);
+    door_self.injecting = false;
+}
+
+/* ---- The table --------------------------------------------------------------------------------
+ */
+
+static int table_start(void) {
+    return (int)door_enter_query();
+}
+
+static bool table_started(void) {
+    return door.started;
+}
+
+static int table_device_count(void) {
+    return door.device_count;
+}
+
+static bool table_device(int index, emu_door_device *out) {
+    if (index < 0 || index >= door.device_count)
+        return false;
+    door_device *d = &door.device[index];
+    pthread_mutex_lock(&door.lock);
+    *out = (emu_door_device){.spec = &d->profile.spec,
+                             .pci_id = d->profile.pci_id,
+                             .pcie_bytes_per_s = d->profile.pcie_bytes_per_s,
+                             .context = d,
+                             .active = d->emu != NULL,
+                             .used_bytes = d->emu ? emu_memory_used(d->emu) : 0,
+                             .busy_s = d->busy_s};
+    pthread_mutex_unlock(&door.lock);
+    return true;
+}
+
+static double table_now(void) {
+    pthread_mutex_lock(&door.lock);
+    double now = door.now_s;
+    pthread_mutex_unlock(&door.lock);
+    return now;
+}
+
+static void table_say(const char *severity, const char *text) {
+    door_say(severity, "%s", text);
+}
+
+static void table_observe(const emu_observer *o) {
+    atomic_store_explicit(&observer, o, memory_order_release);
+}
+
+static void table_enter(const char *function, const char *symbol, const void *parameters) {
+    door_api_enter(EMU_DOMAIN_DRIVER, function, symbol, parameters);
+}
+
+static int table_module_load(const void *image, size_t size, void **module) {
+    door_module *m = NULL;
+    int error = (int)door_image_load(image, size, &m);
+    *module = m;
+    return error;
+}
+
+static int table_module_kernel(void *module, const char *name, void **kernel) {
+    door_function *f = NULL;
+    int error = (int)door_image_kernel(module, name, &f);
+    *kernel = f;
+    return error;
+}
+
+static int table_module_global(void *module, const char *name, uint64_t *address, uint64_t *size) {
+    return (int)door_image_global(module, name, address, size);
+}
+
+static int table_module_unload(void *module) {
+    return (int)door_image_unload(module);
+}
+
+static const char *table_kernel_name(const void *kernel) {
+    return ((const door_function *)kernel)->name;
+}
+
+static uint64_t table_stream_id(const void *stream, int device) {
+    const door_stream *s = door_find_stream((cudaStream_t)(uintptr_t)stream, &door.device[device]);
+    return s ? s->id : 0;
+}
+
+const emu_doors *emu_doors_table(void) {
+    static const emu_doors table = {.version = EMU_DOORS_VERSION,
+                                    .cudart = DOOR_CUDART,
+                                    .start = table_start,
+                                    .started = table_started,
+                                    .device_count = table_device_count,
+                                    .device = table_device,
+                                    .now_s = table_now,
+                                    .say = table_say,
+                                    .observe = table_observe,
+                                    .enter = table_enter,
+                                    .leave = door_api_exit,
+                                    .tell_context = tell_event,
+                                    .correlation = door_api_correlation,
+                                    .module_load = table_module_load,
+                                    .module_kernel = table_module_kernel,
+                                    .module_global = table_module_global,
+                                    .module_unload = table_module_unload,
+                                    .kernel_name = table_kernel_name,
+                                    .stream_id = table_stream_id};
+    return &table;
+}

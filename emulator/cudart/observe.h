@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the runtime's door shows the doors beside it: events for CUPTI's, and one table of functions
+ * (emu_doors) through which the driver's, CUPTI's and NVML's reach the same devices, streams and
+ * clock. Those doors are libraries of their own; they find the table by dlsym on the loaded
+ * libcudart, so nothing here may change its layout without EMU_DOORS_VERSION.
+ *
+ * Events are told on the thread that causes them, with no lock of the door held (module_loaded:
+ * under that of loading); an observer may call back into the door. There is one
+ * observer a door, and it stays for the life of the process.
+ *
+ * Times are seconds on the door's virtual clock. Stream 0 is a device's default stream.
+ */
+#ifndef EMU_CUDART_OBSERVE_H
+#define EMU_CUDART_OBSERVE_H
+
+#include "emulator/emulator.h"
+
+#define EMU_DOORS_VERSION 1
+
+typedef enum emu_domain { EMU_DOMAIN_DRIVER = 1, EMU_DOMAIN_RUNTIME = 2 } emu_domain;
+
+/* A call of the program's into the runtime or the driver. A launch through the runtime is told
+ * twice, the driver's call inside the runtime's, with the same correlation; nothing else nests. */
+typedef struct emu_api_event {
+    emu_domain domain;
+    const char *function;   /* "cudaLaunchKernel_ptsz": as exported; a constant */
+    const char *symbol;     /* of a launch: the kernel's name, where it is known; else NULL */
+    const void *parameters; /* of a launch: the function's arguments as CUPTI lays them out */
+    uint32_t correlation;
+    int device;
+    bool exit;
+    int result;     /* at exit */
+    uint64_t *user; /* 8 bytes of the observer's, kept from entry to exit */
+} emu_api_event;
+
+/* A launch that has run; counts NULL: counting was off. */
+typedef struct emu_launch_event {
+    uint64_t id; /* in the counts file */
+    uint32_t correlation;
+    int device;
+    uint64_t stream;
+    const emu_launch *launch;
+    const emu_counts *counts;
+    double start_s, end_s;
+    emu_status status;
+} emu_launch_event;
+
+typedef struct emu_copy_event {
+    const char *kind;          /* as in the counts file; "memset": VALUE is its byte */
+    bool from_known, to_known; /* to the devices; false: ordinary memory of the program */
+    emu_memory_kind from, to;
+    int from_device, to_device; /* -1: not known */
+    int value;
+    bool waits; /* the host waits for it */
+    uint32_t correlation;
+    int device;
+    uint64_t stream, bytes;
+    double start_s, end_s;
+} emu_copy_event;
+
+typedef struct emu_memory_event {
+    int device;
+    emu_memory_kind kind;
+    bool pool, allocated;                /* from a stream-ordered pool; false: freed */
+    uint64_t address, bytes, pool_bytes; /* of the pool: in use after this */
+    const void *pool_handle;
+    double time_s;
+    uint32_t correlation;
+} emu_memory_event;
+
+typedef struct emu_context_event {
+    bool created; /* false: about to go */
+    int device;
+    void *handle; /* its CUcontext */
+    uint32_t uid;
+} emu_context_event;
+
+typedef struct emu_stream_event {
+    bool created; /* false: about to go */
+    int device;
+    void *handle;
+    uint64_t id;
+} emu_stream_event;
+
+typedef struct emu_observer {
+    void (*api)(const emu_api_event *event);
+    void (*launch)(const emu_launch_event *event);
+    void (*copy)(const emu_copy_event *event);
+    void (*memory)(const emu_memory_event *event);
+    void (*context)(const emu_context_event *event);
+    void (*stream)(const emu_stream_event *event);
+    void (*module_loaded)(int device);
+    void (*ends)(void); /* the process: after the program's exit handlers */
+} emu_observer;
+
+/* A device's place in the table of a machine's. */
+typedef struct emu_door_device {
+    const emu_device_spec *spec;
+    const char *pci_id;      /* "2330"; "" not known */
+    double pcie_bytes_per_s; /* 0 not known */
+    void *context;           /* handle of its primary context */
+    bool active;             /* used: the primary context is there */
+    uint64_t used_bytes;
+    double busy_s; /* time of all kernels, virtual */
+} emu_door_device;
+
+typedef struct emu_doors {
+    uint32_t version;
+    int cudart; /* 12 or 13 */
+    /* 0, or the runtime's error code; starts the door. */
+    int (*start)(void);
+    bool (*started)(void);
+    int (*device_count)(void);
+    bool (*device)(int index, emu_door_device *out);
+    double (*now_s)(void);
+    /* One line on stderr, and a note in the counts file. */
+    void (*say)(const char *severity, const char *text);
+    void (*observe)(const emu_observer *observer);
+    /* A call through the driver's door: told as such, and the runtime's functions that serve it are
+     * neither told nor leave an error. leave returns RESULT. */
+    void (*enter)(const char *function, const char *symbol, const void *parameters);
+    int (*leave)(int result);
+    void (*tell_context)(const emu_context_event *event);
+    uint32_t (*correlation)(void); /* of the call that this thread is in; 0: of none */
+    /* Modules of the driver: an image (PTX text, fat binary) of SIZE bytes (0: it ends where it
+     * says). 0, or the runtime's error code. Kernels are cudaKernel_t. */
+    int (*module_load)(const void *image, size_t size, void **module);
+    int (*module_kernel)(void *module, const char *name, void **kernel);
+    int (*module_global)(void *module, const char *name, uint64_t *address, uint64_t *size);
+    int (*module_unload)(void *module);
+    const char *(*kernel_name)(const void *kernel);
+    uint64_t (*stream_id)(const void *stream, int device);
+} emu_doors;
+
+/* Exported by each libcudart. */
+__attribute__((visibility("default"))) const emu_doors *emu_doors_table(void);
+
+#endif
