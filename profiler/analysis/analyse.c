@@ -39,7 +39,7 @@ static void set_unknown(rp_report_kernel *kernel) {
     kernel->flops_fp16_acc16_tensor = NAN;
     kernel->roof_time_s = kernel->roof_fraction = kernel->nominal_fraction = NAN;
     kernel->calibrated_fraction = kernel->drawn_roof_time_s = kernel->time_lost_s = NAN;
-    kernel->time_share = NAN;
+    kernel->time_share = kernel->attainable_flops_per_s = kernel->ridge = NAN;
 }
 
 static void set_times(const rp_group *group, rp_report_kernel *kernel) {

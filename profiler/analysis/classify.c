@@ -166,6 +166,26 @@ static void bound_below_roof(rp_report_kernel *kernel, double highest) {
                  missing);
 }
 
+/* Where the kernel's own arithmetic takes as long as DRAM at their peaks, as an intensity; and what
+ * the drawn roof allows it. Not for FLOPs that are a lower bound: the mix is not known. */
+static void set_ridge(const rp_roofs *roofs, rp_report_kernel *kernel) {
+    double time = 0, bandwidth = rp_roof_at(&roofs->level[RP_DRAM], roofs, kernel->clock_hz);
+    if (kernel->flops_lower_bound || !(kernel->flops_total > 0))
+        return;
+    for (int p = 0; p < RP_PRECISIONS; p++)
+        for (int path = 0; path < RP_PATHS; path++)
+            if (p != RP_INT32 && kernel->flops[p][path] > 0)
+                time += kernel->flops[p][path] /
+                        rp_roof_at(&roofs->compute[p][path], roofs, kernel->clock_hz);
+    if (kernel->flops_fp16_acc16_tensor > 0)
+        time += kernel->flops_fp16_acc16_tensor /
+                rp_roof_at(&roofs->fp16_acc16_tensor, roofs, kernel->clock_hz);
+    if (time > 0)
+        kernel->ridge = kernel->flops_total / (time * bandwidth);
+    if (kernel->drawn_roof_time_s > 0)
+        kernel->attainable_flops_per_s = kernel->flops_total / kernel->drawn_roof_time_s;
+}
+
 static void fractions(const rp_roofs *roofs, rp_report_kernel *kernel) {
     bool calibrated;
     kernel->drawn_roof_time_s = drawn_time(kernel, &calibrated);
@@ -191,6 +211,7 @@ void rp_classify(const rp_roofs *roofs, rp_report_kernel *kernel) {
     }
     kernel->roof_time_s = fmax(compute ? compute->time_s : 0, memory ? memory->time_s : 0);
     fractions(roofs, kernel);
+    set_ridge(roofs, kernel);
     if (kernel->modelled) {
         if (compute || memory)
             bound_by_roof(kernel, compute, memory);

@@ -236,6 +236,8 @@ void rp_count_flops(const rp_group *group, rp_report_kernel *kernel) {
     kernel->flops[RP_INT32][RP_VECTOR] = kernel->int_ops;
     kernel->half_moves = half_moves(group);
     add_up(kernel);
+    if (kernel->flops_total == 0 && kernel->int_ops > 0)
+        rp_kernel_note(kernel, "integer work only: no floating-point operation was executed");
     if (tensor_busy(group) && (!tensor_known || tensor_total(kernel) == 0)) {
         kernel->flops_lower_bound = true;
         kernel->tensor_not_counted = true;

@@ -75,6 +75,8 @@ typedef struct rp_report_kernel {
     double calibrated_fraction; /* against the ceilings that are drawn; NaN if none of those that
                                    hold it is calibrated (it would say nothing new) */
     double drawn_roof_time_s;
+    double attainable_flops_per_s; /* what the drawn roof allows at this mix of work; NaN */
+    double ridge;        /* FLOP/B where its precisions, in their mix, meet DRAM bandwidth; NaN */
     double time_lost_s;  /* measured minus drawn-roof time; below 0 above the roof; NaN */
     double clock_hz;     /* SM clock that its peaks are taken at; NaN */
     double waves, lanes; /* waves per multiprocessor; mean active lanes of 32, as a fraction */

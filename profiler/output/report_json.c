@@ -209,6 +209,8 @@ static void write_kernel(rp_json *json, const rp_report_kernel *kernel, bool evi
     rp_json_string(json, "bytes_provenance", rp_provenance_name(kernel->bytes_provenance));
     write_levels(json, "intensity", kernel->intensity);
     rp_json_number(json, "flops_per_s", kernel->flops_per_s);
+    rp_json_number(json, "attainable_flops_per_s", kernel->attainable_flops_per_s);
+    rp_json_number(json, "ridge_flop_per_byte", kernel->ridge);
     write_verdict(json, kernel);
     if (evidence)
         write_evidence(json, kernel);

@@ -196,6 +196,8 @@ static void further_data(const pass *p, const rp_report *report, const rp_report
     text_data(p, "side", rp_side_name(k->side));
     text_data(p, "bound_by", k->bound_by);
     text_data(p, "reason", k->reason);
+    number_data(p, "attainable_flops_per_s", k->attainable_flops_per_s);
+    number_data(p, "ridge_flop_per_byte", k->ridge);
     number_data(p, "nominal_fraction", k->nominal_fraction);
     number_data(p, "calibrated_fraction", k->calibrated_fraction);
     text_data(p, "above_roof", k->modelled ? NULL : k->above_roof ? "true" : "false");

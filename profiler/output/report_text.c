@@ -191,26 +191,52 @@ void rp_print_report(FILE *file, const rp_report *report, const rp_print_options
 
 /* ---- Evidence -------------------------------------------------------------------------------- */
 
+static void text_numbers(FILE *file, const rp_report_kernel *kernel) {
+    char roof[40], lost[40], time[40];
+    fprintf(file, "   %s", rp_format_time(time, sizeof time, kernel->time_s));
+    fprintf(file, " in %llu launch%s", (unsigned long long)kernel->launches,
+            kernel->launches == 1 ? "" : "es");
+    if (!isnan(kernel->roof_fraction))
+        fprintf(file, "; %s of the roof, %s above the roof's time",
+                rp_format_percent(roof, sizeof roof, kernel->roof_fraction),
+                rp_format_time(lost, sizeof lost, kernel->time_lost_s));
+    fputc('\n', file);
+}
+
+static void text_intensity(FILE *file, const rp_report_kernel *kernel) {
+    char intensity[40], ridge[40], rate[40], most[40];
+    if (isnan(kernel->flops_per_s))
+        return;
+    fprintf(file, "   %s%s", kernel->flops_lower_bound ? "at least " : "",
+            rp_format_si(rate, sizeof rate, kernel->flops_per_s, "FLOP/s"));
+    if (!isnan(kernel->attainable_flops_per_s))
+        fprintf(file, " of %s attainable",
+                rp_format_si(most, sizeof most, kernel->attainable_flops_per_s, "FLOP/s"));
+    if (!isnan(kernel->intensity[RP_DRAM]))
+        fprintf(file, ", at %s FLOP/B",
+                rp_format_number(intensity, sizeof intensity, kernel->intensity[RP_DRAM]));
+    if (!isnan(kernel->ridge))
+        fprintf(file, " (ridge %s)", rp_format_number(ridge, sizeof ridge, kernel->ridge));
+    fputc('\n', file);
+}
+
 static void text_verdict(FILE *file, const rp_report *report, const rp_report_kernel *kernel) {
-    char bound[64], roof[40], lost[40], time[40], intensity[40], rate[40];
+    char bound[64];
     char *name = rp_text_printable(kernel->name, strlen(kernel->name));
     char *fitted = name ? rp_text_fit(name, NAME_COLUMNS) : NULL;
     fprintf(file, "#%d %s\n", kernel->number, fitted ? fitted : "");
     free(name);
     free(fitted);
-    fprintf(file, "   %s, %s side; %s of the roof, %s lost of %s in %llu launches\n",
-            rp_bound_text(kernel, bound), rp_side_name(kernel->side),
-            rp_format_percent(roof, sizeof roof, kernel->roof_fraction),
-            rp_format_time(lost, sizeof lost, kernel->time_lost_s),
-            rp_format_time(time, sizeof time, kernel->time_s),
-            (unsigned long long)kernel->launches);
-    fprintf(file, "   %s FLOP/B at %s\n",
-            rp_format_number(intensity, sizeof intensity, kernel->intensity[RP_DRAM]),
-            rp_format_si(rate, sizeof rate, kernel->flops_per_s, "FLOP/s"));
+    fprintf(file, "   bound: %s; side: %s\n", rp_bound_text(kernel, bound),
+            rp_side_name(kernel->side));
     if (kernel->reason[0])
         fprintf(file, "   %s\n", kernel->reason);
+    text_numbers(file, kernel);
+    text_intensity(file, kernel);
     if (kernel->above_roof)
         fprintf(file, "   above the roof: %s\n", kernel->above_reason);
+    for (size_t i = 0; i < kernel->note_count; i++)
+        fprintf(file, "   %s\n", kernel->notes[i]);
     fprintf(file, "   GPU %zu: %s\n\n", kernel->device, report->devices[kernel->device].source);
 }
 

@@ -211,6 +211,55 @@ static void integer_upper_bound(void **state) {
     assert_near(k->roof_fraction, 0.7, 0.005);
 }
 
+static void integer_only(void **state) {
+    (void)state;
+    rp_group *g = streaming("k", 0, 0.1);
+    fixture_set(g, RP_Q_INST_FP32_FMA, 0);
+    fixture_set(g, RP_Q_INST_INTEGER, 1e6);
+    fixture_analyse(&f);
+    const rp_report_kernel *k = fixture_find(&f, "k");
+    assert_true(k->intensity[RP_DRAM] == 0);
+    assert_int_equal(k->note_count, 1);
+    assert_non_null(strstr(k->notes[0], "integer work only"));
+}
+
+/* The ridge of a kernel of two precisions lies between theirs; what is attainable is the roof. */
+static void ridge_and_attainable(void **state) {
+    (void)state;
+    rp_group *g = fixture_kernel(&f, "k", 1, 1e-3);
+    fixture_set(g, RP_Q_FLOPS_FP32_VECTOR, 1e9);
+    fixture_set(g, RP_Q_DRAM_BYTES, 1e9);
+    fixture_analyse(&f);
+    const rp_report_kernel *k = fixture_find(&f, "k");
+    assert_near(k->ridge, CLOCKS * 128 / DRAM, 0.01);
+    assert_near(k->attainable_flops_per_s, DRAM, DRAM * 0.001);
+    fixture_set(g, RP_Q_FLOPS_FP64_VECTOR, 1e9);
+    fixture_analyse(&f);
+    k = fixture_find(&f, "k");
+    assert_near(k->ridge, 2 / (1 / (CLOCKS * 128) + 1 / (CLOCKS * 64)) / DRAM, 0.01);
+}
+
+static void sparse_peaks_where_asked_for(void **state) {
+    (void)state;
+    rp_group *g = fixture_kernel(&f, "k", 1, 1e-3);
+    fixture_set(g, RP_Q_FLOPS_FP16_TENSOR, 1.5 * CLOCKS * 2048 * 1e-3);
+    fixture_set(g, RP_Q_DRAM_BYTES, 1e6);
+    fixture_analyse(&f);
+    const rp_report_kernel *k = fixture_find(&f, "k");
+    assert_near(k->roof_fraction, 1.5, 0.01);
+    assert_true(k->above_roof);
+    assert_non_null(strstr(k->above_reason, "--sparse"));
+    f.options.sparse = true;
+    fixture_analyse(&f);
+    k = fixture_find(&f, "k");
+    assert_near(k->roof_fraction, 0.75, 0.01);
+    assert_false(k->above_roof);
+    bool said = false;
+    for (size_t i = 0; i < f.report.devices[0].ceiling_count; i++)
+        said = said || f.report.devices[0].ceilings[i].sparse;
+    assert_true(said);
+}
+
 static void no_arithmetic(void **state) {
     (void)state;
     rp_group *g = streaming("transpose", 0, 0.7);
@@ -421,6 +470,9 @@ int main(void) {
         TEST(small_grid_needs_no_counters),
         TEST(unknown_without_evidence),
         TEST(integer_upper_bound),
+        TEST(integer_only),
+        TEST(ridge_and_attainable),
+        TEST(sparse_peaks_where_asked_for),
         TEST(no_arithmetic),
         TEST(above_the_roof),
         TEST(observed_clock_rules),
