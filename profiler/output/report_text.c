@@ -237,7 +237,10 @@ static void text_verdict(FILE *file, const rp_report *report, const rp_report_ke
         fprintf(file, "   above the roof: %s\n", kernel->above_reason);
     for (size_t i = 0; i < kernel->note_count; i++)
         fprintf(file, "   %s\n", kernel->notes[i]);
-    fprintf(file, "   GPU %zu: %s\n\n", kernel->device, report->devices[kernel->device].source);
+    const char *source = report->devices[kernel->device].source;
+    char *printable = rp_text_printable(source, strlen(source));
+    fprintf(file, "   GPU %zu: %s\n\n", kernel->device, printable ? printable : "");
+    free(printable);
 }
 
 static void json_evidence(FILE *file, const rp_report *report, size_t top) {
