@@ -25,6 +25,10 @@ typedef struct rp_hwdb rp_hwdb;
  */
 rp_code rp_hwdb_load(rp_hwdb **db, const char *overlay, rp_error *error);
 void rp_hwdb_free(rp_hwdb *db);
+
+/* The folder of the shipped files, to be freed; the plots' scripts lie in plots/ beside it. NULL: no
+ * memory. */
+char *rp_hwdb_folder(void);
 /* The folder that the shipped files were read from. */
 const char *rp_hwdb_folder(const rp_hwdb *db);
 
@@ -113,8 +117,10 @@ size_t rp_hwdb_count(const rp_hwdb *db);
 const rp_device *rp_hwdb_at(const rp_hwdb *db, size_t i);
 
 /* What a person typed: a name, an alias, a PCI id ("10de:2330"), "GH100:132:2619" (chip, SMs, MHz).
- * Ambiguous names take the documented default and list the candidates in *others (not to be freed;
- * NULL-terminated; may be NULL to ignore). Unknown: RP_INPUT with the nearest names. */
+ * Ambiguous names take the documented default (or the user's own record) and list the candidates in
+ * *others (the database's own, until the next find or match; NULL-terminated; may be NULL to
+ * ignore). Without a default they are RP_INPUT with the candidates, unknown ones with the nearest
+ * names. Not for two threads at once. */
 rp_code rp_hwdb_find(const rp_hwdb *db, const char *name, const rp_device **device,
                      const rp_device *const **others, rp_error *error);
 

@@ -271,6 +271,14 @@ static rp_code ambiguous(const rp_hwdb *db, const char *name, rp_error *error) {
     return rp_fail(error, RP_INPUT, "\"%.80s\" may be any of: %s; say which", name, list);
 }
 
+/* Of db->found the user's own record, if there is one: a person's name for a thing counts more. */
+static const rp_device *first_found(const rp_hwdb *db) {
+    for (size_t i = 0; db->found[i]; i++)
+        if (db->found[i]->user)
+            return db->found[i];
+    return db->found[0];
+}
+
 /* The device that ASKED names: by its name in the table, as a documented default, or as a driver
  * calls it. Fills db->found with all that the words may mean. */
 static const rp_device *find_by_words(const rp_hwdb *db, const words *asked) {
@@ -279,7 +287,7 @@ static const rp_device *find_by_words(const rp_hwdb *db, const words *asked) {
     if (collect(db, test_name, asked))
         return db->found[0];
     if (collect(db, test_alias, asked) || collect(db, test_device_name, asked))
-        exact = db->found[0];
+        exact = first_found(db);
     collect(db, test_words, asked);
     return exact;
 }

@@ -433,6 +433,7 @@ static void users_records_overlay(void **state) {
                                "My \"\"board\"\",100,10,1000\n";
     static const char good[] =
         "name,vendor,dram_gbs,note\nH100-SXM5-80GB,,3000,-\nMine,NVIDIA,100,\n";
+    static const char mine[] = "name,aliases,sm_count\nMy A100,A100,108\n";
     static const char ceilings[] = "device,ceiling,value,unit,provenance,source\n"
                                    "A100-SXM4-80GB,dram,1.75e12,B/s,calibrated,here\n"
                                    "A100-SXM4-80GB,fp16_tensor,2.6e14,FLOP/s,calibrated,here\n";
@@ -450,6 +451,10 @@ static void users_records_overlay(void **state) {
     assert_true(d->user);
     assert_int_equal(rp_hwdb_find(own, "mine", &d, NULL, &error), RP_OK);
     assert_true(isnan(d->boost_hz));
+    rp_hwdb_free(own);
+    assert_int_equal(load_with(mine, sizeof mine - 1, &own, &error), RP_OK);
+    assert_int_equal(rp_hwdb_find(own, "a100", &d, NULL, &error), RP_OK);
+    assert_string_equal(d->name, "My A100");
     rp_hwdb_free(own);
     assert_int_equal(load_with(ceilings, sizeof ceilings - 1, &own, &error), RP_OK);
     assert_int_equal(rp_hwdb_find(own, "A100", &d, NULL, &error), RP_OK);
