@@ -471,15 +471,32 @@ INLINE uint64_t special_value(const emu_warp *w, int kind, uint32_t l) {
     return 0;
 }
 
+/* Which of them differ between the lanes of a warp. */
+INLINE bool differs_by_lane(int kind) {
+    return kind <= SPECIAL_TID_Z || kind == SPECIAL_LANE ||
+           (kind >= SPECIAL_LANEMASK_EQ && kind <= SPECIAL_LANEMASK_GT);
+}
+
 HANDLER(special) {
-    if (o->flags & OP_WIDE_D) {
-        uint64_t *d = at(w, o->d);
-        EACH_LANE(w->mask) d[l] = special_value(w, o->kind, l);
-    } else {
+    bool wide = o->flags & OP_WIDE_D;
+    if (differs_by_lane(o->kind)) {
+        const uint32_t *tid = o->kind <= SPECIAL_TID_Z ? w->tid[o->kind] : NULL;
         uint32_t *d = at(w, o->d);
-        EACH_LANE(w->mask) d[l] = (uint32_t)special_value(w, o->kind, l);
+        EACH_LANE(w->mask) {
+            uint32_t value = tid ? tid[l] : (uint32_t)special_value(w, o->kind, l);
+            if (wide)
+                ((uint64_t *)d)[l] = value;
+            else
+                d[l] = value;
+        }
+        return 0;
     }
-    return 0;
+    uint64_t value = special_value(w, o->kind, 0);
+    if (wide) {
+        LANES(u64, 0, (void)0, value);
+    } else {
+        LANES(u32, 0, (void)0, value);
+    }
 }
 
 INLINE void put_wide(const emu_warp *w, const emu_op *o, uint32_t l, uint64_t value) {
@@ -689,15 +706,15 @@ HANDLER(video) {
 
 typedef enum shape { SHAPE_SCATTERED, SHAPE_CONTIGUOUS, SHAPE_UNIFORM } shape;
 
-/* Where the lanes of an access point to. Host address of lane l: host + address[l] + l * stride. */
+/* Where the lanes of an access point to: lane l at host + address[l] of the host. */
 typedef struct reached {
     alignas(32) uint64_t address[WARP];
-    uint64_t host, stride;
+    uint64_t host;
     shape shape;
 } reached;
 
 INLINE uint8_t *host_of(const reached *r, uint32_t l) {
-    return (uint8_t *)(uintptr_t)(r->host + r->address[l] + l * r->stride);
+    return (uint8_t *)(uintptr_t)(r->host + r->address[l]);
 }
 
 INLINE void make_addresses(const emu_warp *w, const emu_op *o, bool generic, uint64_t *address) {
@@ -816,7 +833,6 @@ static __attribute__((noinline)) void count_local(emu_warp *w, const emu_op *o,
 INLINE int reach(emu_warp *w, const emu_op *o, int space, bool generic, emu_access_op access,
                  uint32_t bytes, reached *r) {
     make_addresses(w, o, generic, r->address);
-    r->stride = 0;
     uint32_t align = bytes;
     if (space == EMU_GLOBAL || space == EMU_CONSTANT) {
         const emu_range *range = &w->worker->range[o->memory];
@@ -837,11 +853,12 @@ INLINE int reach(emu_warp *w, const emu_op *o, int space, bool generic, emu_acce
     } else {
         uint64_t limit = (uint64_t)w->program->local_limit - bytes;
         r->host = (uint64_t)(uintptr_t)w->local;
-        r->stride = w->program->local_limit;
+        const uint64_t stride = w->program->local_limit; /* from one lane to the next */
         if (!inside(r, 0, limit, bytes, align, w->mask))
             return report_lane(w, o, space, r->address, 0, limit, bytes);
         r->shape = SHAPE_SCATTERED;
         count_local(w, o, access, bytes, r->address);
+        LANE_LOOP r->address[l] += (uint64_t)l * stride;
     }
     return 0;
 }
@@ -1046,7 +1063,6 @@ HANDLER(load_parameter) {
     make_addresses(w, o, false, r.address);
     uint64_t limit = (uint64_t)w->worker->run->parameter_bytes - bytes;
     r.host = (uint64_t)(uintptr_t)w->worker->run->parameters;
-    r.stride = 0;
     if (!inside(&r, 0, limit, bytes, bytes, w->mask))
         return report_lane(w, o, EMU_PARAM, r.address, 0, limit, bytes);
     bool wide = o->flags & OP_WIDE_D, sign = o->flags & OP_SIGNED;
@@ -1068,11 +1084,12 @@ INLINE int reach_area(emu_warp *w, const emu_op *o, reached *r) {
     else
         LANE_LOOP r->address[l] = (uint64_t)o->immediate;
     r->host = (uint64_t)(uintptr_t)at(w, o->c);
-    r->stride = o->target;
+    const uint64_t stride = o->target;
     uint64_t limit = (uint64_t)o->target - bytes;
     if (!inside(r, 0, limit, bytes, 1, w->mask))
         return report_lane(w, o, EMU_PARAM, r->address, 0, limit, bytes);
     r->shape = SHAPE_SCATTERED;
+    LANE_LOOP r->address[l] += (uint64_t)l * stride;
     return 0;
 }
 

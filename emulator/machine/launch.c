@@ -110,17 +110,17 @@ static void start_warp(emu_worker *k, emu_block *b, int index) {
     w->local = b->local + (size_t)index * WARP * p->local_limit;
     w->local_id = (UINT64_C(1) << 52) +
                   ((uint64_t)b->sm_index * MAX_WARPS + (uint64_t)index) * WARP * p->local_limit;
-    uint32_t existing = 0;
-    for (uint32_t l = 0; l < WARP; l++) {
-        uint32_t thread = (uint32_t)index * WARP + l;
-        if (thread >= run->threads_per_block)
-            break;
-        existing |= 1u << l;
-        w->tid[0][l] = thread % shape[0];
-        w->tid[1][l] = thread / shape[0] % shape[1];
-        w->tid[2][l] = thread / shape[0] / shape[1];
+    uint32_t first = (uint32_t)index * WARP, left = run->threads_per_block - first;
+    if (memcmp(w->shape, shape, sizeof w->shape) != 0) { /* else they stand from the last block */
+        for (uint32_t l = 0; l < WARP; l++) {
+            uint32_t thread = first + l;
+            w->tid[0][l] = thread % shape[0];
+            w->tid[1][l] = thread / shape[0] % shape[1];
+            w->tid[2][l] = thread / shape[0] / shape[1];
+        }
+        memcpy(w->shape, shape, sizeof w->shape);
     }
-    emu_warp_start(w, existing);
+    emu_warp_start(w, left >= WARP ? UINT32_MAX : (1u << left) - 1);
     zero_root(w, &p->function[0]);
 }
 

@@ -357,6 +357,7 @@ struct emu_warp {
     bool changed;        /* memory was changed in this slice */
     int index;           /* in the block */
     uint32_t tid[3][WARP];
+    uint32_t shape[3]; /* of the block that tid was made for */
     emu_frame root;
     emu_frame *spare; /* frames to use again */
 };
