@@ -17,11 +17,12 @@
 #   values    every number of ncu's raw page against the capture's counter, to the digits printed
 #   bits      every number of ncu_report against the counter, to the last bit
 #   csv       the raw page, imported, gives the same launches and counters within its rounding
+#   labels    the details page, imported: what its labels were led back to, within its rounding
 #   rules     what ncu's speed-of-light rule says beside our bound
 #   cost      time and memory of `roofprof report` beside those of the raw page
 # Exit: 0 all agree; 1 something differs (it is printed).
 set -eu
-[ $# -gt 0 ] || { sed -n '3,24s/^# \{0,1\}//p' "$0"; exit 2; }
+[ $# -gt 0 ] || { sed -n '3,25s/^# \{0,1\}//p' "$0"; exit 2; }
 root=$(cd "$(dirname "$0")/.." && pwd)
 exec python3 - "$root" "$@" <<'PY'
 import csv, json, math, os, re, sqlite3, subprocess, sys, tempfile
@@ -207,6 +208,28 @@ def compare_csv(raw, ours, times, folder):
           f"{missing} not recoverable and left unknown")
 
 
+def compare_labels(report, ours, folder):
+    page, other = os.path.join(folder, "labels.csv"), os.path.join(folder, "labels.roof")
+    if run_to([NCU, "--import", report, "--csv", "--page", "details", "--print-units", "base"], page):
+        print("  labels: ncu cannot print the details page")
+        return
+    if not import_file(page, other):
+        return
+    same = unknown = 0
+    for launch, values in counters(other)[0].items():
+        for metric, (value, _) in values.items():
+            if "__" not in metric:
+                unknown += 1
+                continue
+            exact = ours.get(launch, {}).get(metric, (math.nan,))[0]
+            # two decimals of nanoseconds, of per cent, or of whatever is stored as it is printed
+            half = 5.01e-12 if "__time_" in metric else 5.01e-5 if "pct" in metric else 5.01e-3
+            if not abs(value - exact) <= half + 1e-9 * abs(exact):
+                differ(f"launch {launch}: a label gives {metric} = {value!r}, the report {exact!r}")
+            same += 1
+    print(f"  labels: {same} values equal to the metric they stand for, {unknown} of labels that are kept as they are")
+
+
 def show_rules(report, folder):
     page = os.path.join(folder, "details.csv")
     if run_to([NCU, "--import", report, "--csv", "--page", "details"], page):
@@ -244,6 +267,7 @@ def check(report, used, folder):
     if NCU_PYTHON:
         compare_bits(report, ours)
     compare_csv(raw, ours, times, folder)
+    compare_labels(report, ours, folder)
     show_rules(report, folder)
     print(f"  cost: {theirs[0]:.2f} s, {theirs[1]:.2f} s of processor, {theirs[2]:.0f} MiB for ncu; {mine[0]:.2f} s, "
           f"{mine[1]:.2f} s, {mine[2]:.0f} MiB for roofprof: {theirs[0] / mine[0]:.1f} and {theirs[1] / mine[1]:.1f} "
