@@ -21,10 +21,11 @@ typedef struct rp_capture rp_capture;
 /* PATH NULL: in memory (a foreign file reported directly). TOOL says what made it. */
 rp_code rp_capture_create(rp_capture **capture, const char *path, const char *tool,
                           rp_error *error);
-rp_code rp_capture_finish(rp_capture *capture, rp_error *error); /* then it can be read */
+/* Then it can be read. On failure it can only be abandoned, and nothing is left of it. */
+rp_code rp_capture_finish(rp_capture *capture, rp_error *error);
 void rp_capture_abandon(rp_capture *capture);
 rp_code rp_capture_open(rp_capture **capture, const char *path, rp_error *error);
-void rp_capture_close(rp_capture *capture);
+void rp_capture_close(rp_capture *capture); /* one that is not finished is abandoned; may be NULL */
 
 /* The file(s) it was made from, as reports name it; by default the path. */
 rp_code rp_capture_set_source(rp_capture *capture, const char *source, rp_error *error);

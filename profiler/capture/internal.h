@@ -157,6 +157,8 @@ rp_stat rp_column_stat(sqlite3_stmt *statement, int first);
 rp_code rp_meta_set(rp_capture *capture, const char *key, const char *value, rp_error *error);
 rp_code rp_meta_get(rp_capture *capture, const char *key, char **value, rp_error *error);
 
+/* The prepared statement of KIND. */
+rp_code rp_writer_insert(rp_capture *capture, rp_insert kind, sqlite3_stmt **row, rp_error *error);
 rp_code rp_writer_flush_counters(rp_capture *capture, rp_error *error);
 void rp_writer_free(rp_writer *writer);
 /* As rp_capture_metric; QUANTITY not NULL: the key of the quantity that it is. */

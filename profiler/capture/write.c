@@ -2,7 +2,7 @@
  *
  * What comes into a capture. Rows go straight to SQLite; sums, first launches, intervals and clocks
  * are kept in memory beside them, so that finishing need not read the launches again. Counters are
- * buffered until they can be written in key order, which is several times faster.
+ * in counters.c, copies, memory, ranges and notes in events.c.
  */
 #include "capture/internal.h"
 #include "capture/name.h"
@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { COUNTER_BUFFER = 65536, COUNTER_ROWS = 16, PROGRESS_STEP = 4096 };
+enum { PROGRESS_STEP = 4096 };
 
 static const char *const insert_sql[RP_INSERTS] = {
     [RP_INSERT_DEVICE] = "INSERT INTO devices(id, ordinal, name, chip, uuid, pci_id, cc_major,"
@@ -43,8 +43,7 @@ static const char *const insert_sql[RP_INSERTS] = {
     [RP_INSERT_NOTE] = "INSERT INTO notes(severity, text, derived) VALUES(?,?,?)",
 };
 
-/* The prepared statement of KIND. */
-static rp_code insert(rp_capture *capture, rp_insert kind, sqlite3_stmt **row, rp_error *error) {
+rp_code rp_writer_insert(rp_capture *capture, rp_insert kind, sqlite3_stmt **row, rp_error *error) {
     sqlite3_stmt **held = &capture->writer->insert[kind];
     rp_code code = *held ? RP_OK : rp_db_prepare(capture, held, insert_sql[kind], error);
     *row = *held;
@@ -104,7 +103,7 @@ record_id(rp_map *map, size_t count, int64_t *id, rp_error *error, const char *f
 static rp_code insert_device(rp_capture *capture, const rp_device_record *device, int64_t id,
                              rp_error *error) {
     sqlite3_stmt *row;
-    rp_code code = insert(capture, RP_INSERT_DEVICE, &row, error);
+    rp_code code = rp_writer_insert(capture, RP_INSERT_DEVICE, &row, error);
     if (code != RP_OK)
         return code;
     sqlite3_bind_int64(row, 1, id);
@@ -147,7 +146,7 @@ rp_code rp_capture_add_device(rp_capture *capture, const rp_device_record *devic
 static rp_code insert_ceiling(rp_capture *capture, rp_insert kind, int64_t device,
                               const rp_capture_ceiling *ceiling, rp_error *error) {
     sqlite3_stmt *row;
-    rp_code code = insert(capture, kind, &row, error);
+    rp_code code = rp_writer_insert(capture, kind, &row, error);
     if (code != RP_OK)
         return code;
     sqlite3_bind_int64(row, 1, device);
@@ -182,7 +181,7 @@ rp_code rp_capture_add_process(rp_capture *capture, const rp_process_record *pro
         return rp_db_no_memory(error);
     writer->process_next[writer->process_count++] = 0;
     sqlite3_stmt *row;
-    if ((code = insert(capture, RP_INSERT_PROCESS, &row, error)) != RP_OK)
+    if ((code = rp_writer_insert(capture, RP_INSERT_PROCESS, &row, error)) != RP_OK)
         return code;
     sqlite3_bind_int64(row, 1, *id);
     rp_bind_integer(row, 2, process->pid);
@@ -196,7 +195,7 @@ rp_code rp_capture_add_process(rp_capture *capture, const rp_process_record *pro
 
 static rp_code insert_kernel(rp_capture *capture, int64_t id, const char *name, rp_error *error) {
     sqlite3_stmt *row;
-    rp_code code = insert(capture, RP_INSERT_KERNEL, &row, error);
+    rp_code code = rp_writer_insert(capture, RP_INSERT_KERNEL, &row, error);
     if (code != RP_OK)
         return code;
     char *demangled = rp_name_demangle(name);
@@ -237,7 +236,7 @@ static rp_code kernel_id(rp_capture *capture, const char *name, size_t length, i
 static rp_code insert_config(rp_capture *capture, int64_t id, int64_t kernel,
                              const rp_config_record *config, rp_error *error) {
     sqlite3_stmt *row;
-    rp_code code = insert(capture, RP_INSERT_CONFIG, &row, error);
+    rp_code code = rp_writer_insert(capture, RP_INSERT_CONFIG, &row, error);
     if (code != RP_OK)
         return code;
     sqlite3_bind_int64(row, 1, id);
@@ -308,7 +307,7 @@ static rp_code place_id(rp_capture *capture, const rp_launch_record *launch, int
     *id = *known = (int64_t)writer->place_count;
     writer->place[writer->place_count++] = place;
     sqlite3_stmt *row;
-    rp_code code = insert(capture, RP_INSERT_PLACE, &row, error);
+    rp_code code = rp_writer_insert(capture, RP_INSERT_PLACE, &row, error);
     if (code != RP_OK)
         return code;
     sqlite3_bind_int64(row, 1, *id);
@@ -433,7 +432,7 @@ rp_code rp_capture_add_launch(rp_capture *capture, const rp_launch_record *launc
     if (!sum_launch(writer, launch, row_id, index, &times))
         return rp_db_no_memory(error);
     sqlite3_stmt *row;
-    if ((code = insert(capture, RP_INSERT_LAUNCH, &row, error)) != RP_OK)
+    if ((code = rp_writer_insert(capture, RP_INSERT_LAUNCH, &row, error)) != RP_OK)
         return code;
     sqlite3_bind_int64(row, 1, row_id);
     sqlite3_bind_int64(row, 2, launch->config);
@@ -457,259 +456,4 @@ uint64_t rp_capture_launch_count(const rp_capture *capture) {
 
 void rp_capture_show_progress(rp_capture *capture, rp_progress *progress) {
     capture->writer->progress = progress;
-}
-
-/* ---- Counters -------------------------------------------------------------------------------- */
-
-rp_code rp_writer_metric(rp_capture *capture, const char *name, const char *unit,
-                         const char *quantity, int64_t *id, rp_error *error) {
-    rp_writer *writer = capture->writer;
-    int64_t *known = rp_map_put(&writer->metrics, name, strlen(name), NULL);
-    if (!known)
-        return rp_db_no_memory(error);
-    if (*known >= 0) {
-        *id = *known;
-        return RP_OK;
-    }
-    if (writer->metric_count >= RP_METRICS_MAX)
-        return rp_fail(error, RP_INPUT, "more than %d metrics; import fewer files at once",
-                       RP_METRICS_MAX);
-    *id = *known = writer->metric_count++;
-    sqlite3_stmt *row;
-    rp_code code = insert(capture, RP_INSERT_METRIC, &row, error);
-    if (code != RP_OK)
-        return code;
-    sqlite3_bind_int64(row, 1, *id);
-    rp_bind_text(row, 2, name);
-    rp_bind_text(row, 3, unit);
-    rp_bind_text(row, 4, quantity);
-    return rp_db_run(capture, row, error);
-}
-
-rp_code rp_capture_metric(rp_capture *capture, const char *name, const char *unit, int64_t *id,
-                          rp_error *error) {
-    return rp_writer_metric(capture, name, unit, NULL, id, error);
-}
-
-static int by_key(const void *a, const void *b) {
-    const rp_counter *x = a, *y = b;
-    if (x->key != y->key)
-        return x->key < y->key ? -1 : 1;
-    return x->sequence < y->sequence ? -1 : 1;
-}
-
-/* Sorts the buffer and takes out what is there twice; returns how many are left. */
-static size_t order_counters(rp_writer *writer) {
-    rp_counter *items = writer->counters;
-    size_t n = writer->counter_count, kept = 0;
-    bool sorted = true;
-    for (size_t i = 1; i < n && sorted; i++)
-        sorted = items[i - 1].key < items[i].key;
-    if (sorted)
-        return n;
-    qsort(items, n, sizeof *items, by_key);
-    for (size_t i = 0; i < n; i++)
-        if (kept == 0 || items[i].key != items[kept - 1].key)
-            items[kept++] = items[i];
-    writer->counters_repeated += n - kept;
-    return kept;
-}
-
-static rp_code insert_counters(rp_capture *capture, rp_insert kind, const rp_counter *items,
-                               size_t n, rp_error *error) {
-    sqlite3_stmt *row;
-    rp_code code = insert(capture, kind, &row, error);
-    if (code != RP_OK)
-        return code;
-    for (size_t i = 0; i < n; i++) {
-        sqlite3_bind_int64(row, (int)(3 * i) + 1, items[i].key);
-        sqlite3_bind_double(row, (int)(3 * i) + 2, items[i].value);
-        sqlite3_bind_int(row, (int)(3 * i) + 3, items[i].provenance);
-    }
-    code = rp_db_run(capture, row, error);
-    if (code == RP_OK)
-        capture->writer->counters_repeated += n - (size_t)sqlite3_changes(capture->db);
-    return code;
-}
-
-rp_code rp_writer_flush_counters(rp_capture *capture, rp_error *error) {
-    rp_writer *writer = capture->writer;
-    size_t n = order_counters(writer), done = 0;
-    rp_code code = RP_OK;
-    for (; code == RP_OK && done + COUNTER_ROWS <= n; done += COUNTER_ROWS)
-        code = insert_counters(capture, RP_INSERT_COUNTERS, writer->counters + done, COUNTER_ROWS,
-                               error);
-    for (; code == RP_OK && done < n; done++)
-        code = insert_counters(capture, RP_INSERT_COUNTER, writer->counters + done, 1, error);
-    writer->counters_written += (int64_t)n;
-    writer->counter_count = 0;
-    if (writer->progress)
-        rp_progress_update(writer->progress,
-                           (double)(writer->launch_count + writer->counters_written));
-    return code;
-}
-
-rp_code rp_capture_add_counter(rp_capture *capture, int64_t launch, int64_t metric, double value,
-                               rp_provenance provenance, rp_error *error) {
-    rp_writer *writer = capture->writer;
-    if (launch < 0 || launch >= writer->launch_count || metric < 0 ||
-        metric >= writer->metric_count)
-        return rp_fail(error, RP_INTERNAL,
-                       "a counter names a launch or metric that is not in the "
-                       "capture; please report this");
-    if (!isfinite(value)) {
-        writer->counters_infinite += isinf(value) != 0;
-        return RP_OK;
-    }
-    if (!writer->counters) {
-        writer->counters = malloc(COUNTER_BUFFER * sizeof *writer->counters);
-        if (!writer->counters)
-            return rp_db_no_memory(error);
-    }
-    writer->counters[writer->counter_count] =
-        (rp_counter){launch << RP_COUNTER_SHIFT | metric, value, (uint32_t)writer->counter_count,
-                     (uint8_t)provenance};
-    return ++writer->counter_count == COUNTER_BUFFER ? rp_writer_flush_counters(capture, error)
-                                                     : RP_OK;
-}
-
-rp_code rp_capture_add_quantity(rp_capture *capture, int64_t launch, rp_quantity quantity,
-                                double value, rp_provenance provenance, rp_error *error) {
-    rp_writer *writer = capture->writer;
-    if (writer->given[quantity] == 0) {
-        const rp_quantity_info *info = &rp_quantity_table[quantity];
-        char name[64];
-        int64_t id;
-        snprintf(name, sizeof name, "roofprof:%s", info->key);
-        rp_code code = rp_writer_metric(capture, name, info->unit, info->key, &id, error);
-        if (code != RP_OK)
-            return code;
-        writer->given[quantity] = (int32_t)id + 1;
-    }
-    return rp_capture_add_counter(capture, launch, writer->given[quantity] - 1, value, provenance,
-                                  error);
-}
-
-/* ---- Copies, memory, ranges, notes ----------------------------------------------------------- */
-
-/* Sums SECONDS and BYTES of a copy for copy_summaries; NaN is not known. */
-static bool sum_copy(rp_writer *writer, const rp_copy_record *copy, double seconds) {
-    struct {
-        int64_t device;
-        char kind[16];
-    } key = {.device = copy->device};
-    snprintf(key.kind, sizeof key.kind, "%s", copy->kind);
-    int64_t *known = rp_map_put(&writer->copy_kinds, &key, sizeof key, NULL);
-    if (!known || !RP_ARRAY_ROOM(writer->copies, writer->copy_capacity, writer->copy_count))
-        return false;
-    if (*known < 0) {
-        *known = (int64_t)writer->copy_count;
-        rp_copy_sum *new = &writer->copies[writer->copy_count++];
-        *new = (rp_copy_sum){.device = copy->device, .bytes = NAN, .time_s = NAN};
-        memcpy(new->kind, key.kind, sizeof key.kind);
-    }
-    rp_copy_sum *sum = &writer->copies[*known];
-    sum->count++;
-    if (!isnan(copy->bytes))
-        sum->bytes = isnan(sum->bytes) ? copy->bytes : sum->bytes + copy->bytes;
-    if (!isnan(seconds))
-        sum->time_s = isnan(sum->time_s) ? seconds : sum->time_s + seconds;
-    return true;
-}
-
-rp_code rp_capture_add_copy(rp_capture *capture, const rp_copy_record *copy, rp_error *error) {
-    rp_writer *writer = capture->writer;
-    bool on_device = copy->device >= 0 && (size_t)copy->device < writer->device_count;
-    bool timeline = copy->start_ns >= 0 && copy->end_ns > copy->start_ns;
-    double seconds = timeline ? rp_launch_time_s((double)(copy->end_ns - copy->start_ns)) : NAN;
-    if (!sum_copy(writer, copy, seconds) ||
-        (timeline && on_device &&
-         !rp_intervals_add(&writer->totals[copy->device].copies, copy->start_ns, copy->end_ns)))
-        return rp_db_no_memory(error);
-    sqlite3_stmt *row;
-    rp_code code = insert(capture, RP_INSERT_COPY, &row, error);
-    if (code != RP_OK)
-        return code;
-    rp_bind_integer(row, 1, copy->device);
-    rp_bind_integer(row, 2, copy->process);
-    rp_bind_integer(row, 3, copy->stream);
-    rp_bind_integer(row, 4, copy->correlation);
-    rp_bind_text(row, 5, copy->kind);
-    rp_bind_real(row, 6, copy->bytes);
-    rp_bind_integer(row, 7, timeline ? copy->start_ns : -1);
-    rp_bind_integer(row, 8, timeline ? copy->end_ns : -1);
-    sqlite3_bind_int(row, 9, copy->time_provenance);
-    return rp_db_run(capture, row, error);
-}
-
-/* Pinned memory is the host's. */
-static bool is_on_device(const rp_memory_record *memory) {
-    return memory->device >= 0 && !(memory->kind && strcmp(memory->kind, "pinned") == 0);
-}
-
-rp_code rp_capture_add_memory(rp_capture *capture, const rp_memory_record *memory,
-                              rp_error *error) {
-    rp_writer *writer = capture->writer;
-    if (is_on_device(memory)) {
-        if (!RP_ARRAY_ROOM(writer->memory, writer->memory_capacity, writer->memory_count))
-            return rp_db_no_memory(error);
-        writer->memory[writer->memory_count] = (rp_memory_event){
-            memory->device, memory->time_ns, (int64_t)writer->memory_count, memory->bytes};
-        writer->memory_count++;
-    }
-    sqlite3_stmt *row;
-    rp_code code = insert(capture, RP_INSERT_MEMORY, &row, error);
-    if (code != RP_OK)
-        return code;
-    rp_bind_integer(row, 1, memory->device);
-    rp_bind_integer(row, 2, memory->process);
-    rp_bind_integer(row, 3, memory->time_ns);
-    sqlite3_bind_int64(row, 4, (int64_t)memory->address);
-    rp_bind_real(row, 5, memory->bytes);
-    rp_bind_text(row, 6, memory->kind);
-    return rp_db_run(capture, row, error);
-}
-
-rp_code rp_capture_add_range(rp_capture *capture, int64_t parent, const char *name,
-                             int64_t start_ns, int64_t end_ns, int64_t *id, rp_error *error) {
-    sqlite3_stmt *row;
-    rp_code code = insert(capture, RP_INSERT_RANGE, &row, error);
-    if (code != RP_OK)
-        return code;
-    int64_t made = capture->writer->range_count++;
-    if (id)
-        *id = made;
-    sqlite3_bind_int64(row, 1, made);
-    rp_bind_integer(row, 2, parent);
-    rp_bind_text(row, 3, name);
-    rp_bind_integer(row, 4, start_ns);
-    rp_bind_integer(row, 5, end_ns);
-    return rp_db_run(capture, row, error);
-}
-
-rp_code rp_capture_add_note(rp_capture *capture, const char *severity, rp_error *error,
-                            const char *format, ...) {
-    sqlite3_stmt *row;
-    rp_code code = insert(capture, RP_INSERT_NOTE, &row, error);
-    if (code != RP_OK)
-        return code;
-    char *text = NULL;
-    bool added = false;
-    va_list args;
-    va_start(args, format);
-    int length = vasprintf(&text, format, args);
-    va_end(args);
-    if (length < 0)
-        return rp_db_no_memory(error);
-    if (!rp_map_put(&capture->writer->notes, text, (size_t)length, &added))
-        code = rp_db_no_memory(error);
-    if (added) {
-        rp_bind_text(row, 1, severity);
-        rp_bind_text(row, 2, text);
-        sqlite3_bind_int(row, 3, capture->writer->finishing);
-        code = rp_db_run(capture, row, error);
-    }
-    sqlite3_clear_bindings(row);
-    free(text);
-    return code;
 }
