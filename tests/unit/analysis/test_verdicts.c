@@ -401,6 +401,10 @@ static void imported_percentages(void **state) {
     rp_group *g = fixture_kernel(&f, "sm", 1, 1e-3);
     fixture_set(g, RP_Q_FRACTION_SM, 0.73);
     fixture_set(g, RP_Q_FRACTION_MEMORY, 0.3);
+    g = fixture_kernel(&f, "issue", 1, 1e-3);
+    fixture_set(g, RP_Q_FRACTION_SM, 0.73);
+    fixture_set(g, RP_Q_FRACTION_ISSUE, 0.72);
+    fixture_set(g, RP_Q_FRACTION_ALU_PIPE, 0.5);
     g = fixture_kernel(&f, "lsu", 1, 1e-3);
     fixture_set(g, RP_Q_FRACTION_SM, 0.91);
     fixture_set(g, RP_Q_FRACTION_LSU, 0.91);
@@ -410,6 +414,9 @@ static void imported_percentages(void **state) {
     fixture_set(g, RP_Q_FRACTION_MEMORY, 0.3);
     fixture_analyse(&f);
     assert_int_equal(fixture_find(&f, "sm")->bound, RP_BOUND_COMPUTE);
+    assert_string_equal(fixture_find(&f, "sm")->bound_by, "sm");
+    /* where one unit explains the overall percentage, that is the limit */
+    assert_string_equal(fixture_find(&f, "issue")->bound_by, "issue");
     assert_int_equal(fixture_find(&f, "lsu")->bound, RP_BOUND_MEMORY);
     assert_string_equal(fixture_find(&f, "lsu")->bound_by, "l1 access path");
     assert_int_equal(fixture_find(&f, "idle")->bound, RP_BOUND_LATENCY);
