@@ -512,7 +512,7 @@ static bool has_devices(const char *folder) {
 
 /* An uninstalled build reads the source tree; an installed one the folder beside it (so that a
  * prefix can be moved), else the one it was configured for. */
-char *rp_hwdb_folder(void) {
+char *rp_hwdb_shipped_folder(void) {
     const char *fixed = getenv("ROOFPROF_HWDB");
     const char *build = ROOFPROF_BUILD_FOLDER;
     char own[PATH_MAX], folder[PATH_MAX + 64];
@@ -600,7 +600,7 @@ static rp_code read_overlay(rp_hwdb *db, const char *path) {
 static rp_code load(rp_hwdb *db, const char *overlay) {
     rp_code code;
 
-    db->folder = rp_hwdb_folder();
+    db->folder = rp_hwdb_shipped_folder();
     if (!db->folder)
         return rp_fail(db->error, RP_INTERNAL, "out of memory");
     if (!has_devices(db->folder))

@@ -28,7 +28,7 @@ void rp_hwdb_free(rp_hwdb *db);
 
 /* The folder of the shipped files, to be freed; the plots' scripts lie in plots/ beside it. NULL: no
  * memory. */
-char *rp_hwdb_folder(void);
+char *rp_hwdb_shipped_folder(void);
 /* The folder that the shipped files were read from. */
 const char *rp_hwdb_folder(const rp_hwdb *db);
 

@@ -51,7 +51,7 @@ static rp_code make_set(const rp_hw_table *table, rp_hw_row *row, rp_metric_set 
 
 rp_code rp_metric_sets_load(rp_metric_sets **sets, rp_error *error) {
     rp_metric_sets *s = calloc(1, sizeof *s);
-    char *folder = rp_hwdb_folder(), *path = NULL;
+    char *folder = rp_hwdb_shipped_folder(), *path = NULL;
     rp_code code = RP_OK;
     *sets = NULL;
     if (!s || !folder || asprintf(&path, "%s/metric_sets.csv", folder) < 0) {

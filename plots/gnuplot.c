@@ -3,6 +3,7 @@
  * Running gnuplot: see gnuplot.h.
  */
 #include "plots/gnuplot.h"
+#include "hwdb/hwdb.h"
 #include "support/file.h"
 #include "support/text.h"
 
@@ -130,16 +131,19 @@ static rp_code publish(const char *picture, const char *output, rp_error *error)
     return code;
 }
 
-/* $ROOFPROF_PLOTS, else the source tree if this is an uninstalled build, else the data folder. */
+/* $ROOFPROF_PLOTS; beside the hardware database, installed or in the source tree; where they were
+ * configured to go. */
 static void script_path(const char *script, char *path, size_t size) {
-    const char *folder = getenv("ROOFPROF_PLOTS");
-    if (folder && *folder) {
-        snprintf(path, size, "%s/%s", folder, script);
-        return;
+    const char *wanted = getenv("ROOFPROF_PLOTS");
+    char *hwdb = rp_hwdb_shipped_folder();
+    if (wanted && *wanted) {
+        snprintf(path, size, "%s/%s", wanted, script);
+    } else {
+        snprintf(path, size, "%s/../plots/%s", hwdb ? hwdb : "", script);
+        if (!hwdb || access(path, R_OK))
+            snprintf(path, size, "%s/%s", ROOFPROF_PLOTS_INSTALLED, script);
     }
-    snprintf(path, size, "%s/%s", ROOFPROF_PLOTS_INSTALLED, script);
-    if (access(path, R_OK))
-        snprintf(path, size, "%s/%s", ROOFPROF_PLOTS_SOURCE, script);
+    free(hwdb);
 }
 
 /* Runs gnuplot in the folder; its complaints go to the file "messages". Exit status, or -1. */

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * CUPTI's host interface: see host.h.
+ */
+#include "tracer/host.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int host_open(host_api *api, const char *path, char *reason) {
+    const struct {
+        const char *name;
+        void **slot;
+    } symbols[] = {
+        {"cuptiProfilerHostInitialize", (void **)&api->Initialize},
+        {"cuptiProfilerHostDeinitialize", (void **)&api->Deinitialize},
+        {"cuptiProfilerHostGetSupportedChips", (void **)&api->GetSupportedChips},
+        {"cuptiProfilerHostConfigAddMetrics", (void **)&api->ConfigAddMetrics},
+        {"cuptiProfilerHostGetConfigImageSize", (void **)&api->GetConfigImageSize},
+        {"cuptiProfilerHostGetConfigImage", (void **)&api->GetConfigImage},
+        {"cuptiProfilerHostGetNumOfPasses", (void **)&api->GetNumOfPasses},
+    };
+    memset(api, 0, sizeof *api);
+    api->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!api->handle) {
+        const char *why = dlerror();
+        snprintf(reason, 256, "%s", why ? why : "cannot be loaded");
+        return -1;
+    }
+    int (*version)(uint32_t *) = (int (*)(uint32_t *))dlsym(api->handle, "cuptiGetVersion");
+    if (!version || version(&api->version)) {
+        snprintf(reason, 256, "%.200s is no CUPTI", path);
+        return -1;
+    }
+    for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; i++)
+        if (!(*symbols[i].slot = dlsym(api->handle, symbols[i].name))) {
+            snprintf(reason, 256, "%.150s (version %u) has no host interface: CUDA 12.6 brought it",
+                     path, api->version);
+            return -1;
+        }
+    return 0;
+}
+
+/* The passes of what was added to OBJECT. */
+static int passes_of(const host_api *api, void *object, size_t *passes) {
+    host_config_size size = {.size = sizeof size, .object = object};
+    int result = api->GetConfigImageSize(&size);
+    if (result)
+        return result;
+    host_config config = {.size = sizeof config,
+                          .object = object,
+                          .image_size = size.image_size,
+                          .image = malloc(size.image_size ? size.image_size : 1)};
+    if (!config.image)
+        return 8; /* CUPTI's OUT_OF_MEMORY */
+    result = api->GetConfigImage(&config);
+    host_passes p = {.size = sizeof p, .image_size = size.image_size, .image = config.image};
+    if (!result)
+        result = api->GetNumOfPasses(&p);
+    *passes = p.passes;
+    free(config.image);
+    return result;
+}
+
+/* Which of them CUPTI does not know; NULL if each by itself is fine. */
+static const char *find_refused(const host_api *api, void *object, const char *const *metrics,
+                                size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        const char *one[1] = {metrics[i]};
+        host_add_metrics add = {.size = sizeof add, .object = object, .metrics = one, .count = 1};
+        if (api->ConfigAddMetrics(&add))
+            return metrics[i];
+    }
+    return NULL;
+}
+
+int host_count_passes(const host_api *api, const char *chip, const char *const *metrics,
+                      size_t count, size_t *passes, const char **refused) {
+    host_initialize initialize = {.size = sizeof initialize, .chip = chip};
+    int result = api->Initialize(&initialize);
+    *refused = NULL;
+    if (result)
+        return result;
+    host_add_metrics add = {.size = sizeof add,
+                            .object = initialize.object,
+                            .metrics = (const char **)(uintptr_t)metrics,
+                            .count = count};
+    result = api->ConfigAddMetrics(&add);
+    if (result)
+        *refused = find_refused(api, initialize.object, metrics, count);
+    else
+        result = passes_of(api, initialize.object, passes);
+    host_deinitialize deinitialize = {.size = sizeof deinitialize, .object = initialize.object};
+    api->Deinitialize(&deinitialize);
+    return result;
+}
