@@ -42,7 +42,7 @@ for cupti in ${ROOFPROF_TEST_CUPTI:-} "$toolchain"/*/lib/python3*/site-packages/
     cp "$hwdb"/*.csv "$folder/hwdb/"
     sed -i 's/gpu__time_duration.sum sm__cycles/gpu__time_duration.sum no__such_metric.sum sm__cycles/' \
         "$folder/hwdb/metric_sets.csv"
-    ROOFPROF_HWDB=$folder/hwdb ROOFPROF_CUPTI=$cupti "$roofprof" metrics all --check >"$folder/out" 2>&1
+    ROOFPROF_HWDB=$folder/hwdb ROOFPROF_CUPTI=$cupti "$roofprof" metrics all --check --format csv >"$folder/out" 2>&1
     [ $? -eq 1 ] || fail "a metric that is not there passes --check"
     grep -q no__such_metric.sum "$folder/out" || fail "the metric that is not there is not named"
     exit $((failures > 0))
