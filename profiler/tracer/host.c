@@ -64,16 +64,24 @@ static int passes_of(const host_api *api, void *object, size_t *passes) {
     return result;
 }
 
-/* Which of them CUPTI does not know; NULL if each by itself is fine. */
-static const char *find_refused(const host_api *api, void *object, const char *const *metrics,
+/* Which of them CUPTI does not know; NULL if each by itself is fine. Each is tried on an object of
+ * its own: one that has refused something refuses what comes after. */
+static const char *find_refused(const host_api *api, const char *chip, const char *const *metrics,
                                 size_t count) {
-    for (size_t i = 0; i < count; i++) {
+    const char *refused = NULL;
+    for (size_t i = 0; i < count && !refused; i++) {
         const char *one[1] = {metrics[i]};
-        host_add_metrics add = {.size = sizeof add, .object = object, .metrics = one, .count = 1};
+        host_initialize initialize = {.size = sizeof initialize, .chip = chip};
+        if (api->Initialize(&initialize))
+            return NULL;
+        host_add_metrics add = {
+            .size = sizeof add, .object = initialize.object, .metrics = one, .count = 1};
         if (api->ConfigAddMetrics(&add))
-            return metrics[i];
+            refused = metrics[i];
+        host_deinitialize deinitialize = {.size = sizeof deinitialize, .object = initialize.object};
+        api->Deinitialize(&deinitialize);
     }
-    return NULL;
+    return refused;
 }
 
 int host_count_passes(const host_api *api, const char *chip, const char *const *metrics,
@@ -89,7 +97,7 @@ int host_count_passes(const host_api *api, const char *chip, const char *const *
                             .count = count};
     result = api->ConfigAddMetrics(&add);
     if (result)
-        *refused = find_refused(api, initialize.object, metrics, count);
+        *refused = find_refused(api, chip, metrics, count);
     else
         result = passes_of(api, initialize.object, passes);
     host_deinitialize deinitialize = {.size = sizeof deinitialize, .object = initialize.object};

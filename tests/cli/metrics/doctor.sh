@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# doctor.sh ROOFPROF FAKE_CUPTI DRIVER: the findings follow what is there.
+set -u
+roofprof=$1 cupti=$2 driver=$3
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+export XDG_DATA_HOME=$folder/none ASAN_OPTIONS=detect_leaks=0
+failures=0
+has() { grep -q -- "$1" "$folder/out" || { echo "not said: $1"; cat "$folder/out"; failures=$((failures + 1)); }; }
+
+# A driver with an H100 and a CUPTI that can only trace.
+LD_LIBRARY_PATH=$driver ROOFPROF_CUPTI=$cupti "$roofprof" doctor >"$folder/out" || failures=$((failures + 1))
+has "ok driver: CUDA 12.8"
+has "ok GPU 0: NVIDIA H100 80GB HBM3: in the hardware database as H100-SXM5-80GB"
+has "version 26"
+LD_LIBRARY_PATH=$driver ROOFPROF_CUPTI=$cupti "$roofprof" doctor --format json >"$folder/out"
+python3 -c "import json,sys; d=json.load(open(sys.argv[1])); assert d['schema']=='roofprof.doctor/1' and d['gpu'] is True" \
+    "$folder/out" || failures=$((failures + 1))
+
+# Nothing of it: each gap with its remedy, and no crash.
+ROOFPROF_CUPTI=/nonexistent PATH=/nonexistent "$roofprof" doctor >"$folder/out" || failures=$((failures + 1))
+has "gnuplot is not installed"
+"$roofprof" doctor too much >/dev/null 2>&1
+[ $? -eq 2 ] || failures=$((failures + 1))
+exit $((failures > 0))
