@@ -179,9 +179,10 @@ static void say_nothing_was_launched(const rp_ingest_summary *s) {
     else
         fprintf(
             stderr,
-            "roofprof: %zu process%s started CUDA, but no kernel was traced%s%s. Without a GPU: "
+            "roofprof: %zu process%s started CUDA, but no kernel was traced.\n%s%s%sWithout a GPU: "
             "roofprof --emulate H100 PROGRAM\n",
-            s->processes, s->processes == 1 ? "" : "es", *s->problem ? ": " : "", s->problem);
+            s->processes, s->processes == 1 ? "" : "es", *s->problem ? "The reason: " : "",
+            s->problem, *s->problem ? "\n" : "");
 }
 
 static rp_code ingest(const char *folder, rp_capture *capture, rp_ingest_summary *summary,
