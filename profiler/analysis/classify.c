@@ -221,11 +221,12 @@ void rp_classify(const rp_roofs *roofs, rp_report_kernel *kernel) {
     const rp_evidence *compute = largest(kernel, true), *memory = largest(kernel, false);
     kernel->side = side_of(roofs, kernel);
     if (!any_time(kernel)) {
+        bool counted = !isnan(kernel->flops_total) || !isnan(kernel->bytes[RP_DRAM]);
         kernel->bound = RP_BOUND_UNKNOWN;
         snprintf(kernel->reason, sizeof kernel->reason, "%s",
-                 isnan(kernel->flops_total) && isnan(kernel->bytes[RP_DRAM])
-                     ? "no counts: only times are known"
-                     : "no peak of the device is known: name it with --device");
+                 counted              ? "no peak of the device is known: name it with --device"
+                 : kernel->collective ? "a collective: it waits for other GPUs and is not counted"
+                                      : "no counts: only times are known");
         return;
     }
     kernel->roof_time_s = fmax(compute ? compute->time_s : 0, memory ? memory->time_s : 0);
