@@ -27,6 +27,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum {
+    WHOLE_HEAD = 60000,           /* a head this long is not the whole file */
+    LATEST_HEADING = 16 * 1048576 /* bytes of other text before the first heading */
+};
+
 typedef struct piece { /* of `text` */
     size_t offset, length;
 } piece;
@@ -735,8 +740,33 @@ static int recognise_text(const char *text, size_t length) {
     return sure;
 }
 
+/* What a program prints before its first kernel can be longer than the head. Looks for a heading
+ * further on, if the head is plain text and no JSON. */
+static int recognise_later(const char *path, const char *head, size_t length) {
+    size_t start = 0;
+    while (start < length && strchr(" \t\r\n", head[start]))
+        start++;
+    if (start == length || strchr("{[<", head[start]) || memchr(head, 0, length))
+        return 0;
+    rp_stream *stream;
+    if (rp_stream_open(&stream, path, NULL))
+        return 0;
+    const char *line;
+    size_t n, seen = 0;
+    int sure = 0;
+    while (!sure && seen < LATEST_HEADING && !rp_stream_line(stream, &line, &n, NULL) && n > 0) {
+        ncu_table table;
+        if (find_heading(&table, line, n)) {
+            ncu_table_free(&table);
+            sure = 95;
+        }
+        seen += n;
+    }
+    rp_stream_close(stream);
+    return sure;
+}
+
 static int recognise(const char *path, const unsigned char *head, size_t length) {
-    (void)path;
     const char *text = (const char *)head;
     if (ncu_utf16_is(text, length)) {
         char *utf8 = ncu_utf16_convert(text, length, &length);
@@ -748,7 +778,8 @@ static int recognise(const char *path, const unsigned char *head, size_t length)
         text += 3;
         length -= 3;
     }
-    return recognise_text(text, length);
+    int sure = recognise_text(text, length);
+    return sure > 0 || length < WHOLE_HEAD ? sure : recognise_later(path, text, length);
 }
 
 const rp_importer rp_importer_ncu_csv = {

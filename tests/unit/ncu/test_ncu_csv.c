@@ -83,6 +83,23 @@ static void test_text_around(void **state) {
     imported_free(&in);
 }
 
+/* A program may print much before its first kernel. */
+static void test_late_heading(void **state) {
+    (void)state;
+    static const char line[] = "step 1, loss 0.5, no message of the profiler\n";
+    static const char table[] = HEAD12 "\n" //
+        ROW12("0", "1", "k", "gpu__time_duration.sum", "ns", "5,000,000");
+    size_t lines = 4000, size = lines * (sizeof line - 1);
+    char *text = malloc(size + sizeof table);
+    for (size_t i = 0; i < lines; i++)
+        memcpy(text + i * (sizeof line - 1), line, sizeof line - 1);
+    memcpy(text + size, table, sizeof table);
+    imported in = import_text(text);
+    free(text);
+    near(ask(&in, "SELECT time_ns FROM launches"), 5e6);
+    imported_free(&in);
+}
+
 /* Data rows of the details page are shorter than the heading, rule rows have no metric. */
 static void test_rules(void **state) {
     (void)state;
@@ -500,31 +517,19 @@ static void test_utf16(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_text_around),
-        cmocka_unit_test(test_rules),
-        cmocka_unit_test(test_old_time),
-        cmocka_unit_test(test_many_launches),
-        cmocka_unit_test(test_long_names),
-        cmocka_unit_test(test_hostile_names),
-        cmocka_unit_test(test_wide),
-        cmocka_unit_test(test_gui_export),
-        cmocka_unit_test(test_pivot),
-        cmocka_unit_test(test_european),
-        cmocka_unit_test(test_locale_by_counts),
-        cmocka_unit_test(test_undecidable),
-        cmocka_unit_test(test_two_runs),
-        cmocka_unit_test(test_two_ranks),
-        cmocka_unit_test(test_rows_apart),
-        cmocka_unit_test(test_label_and_raw),
-        cmocka_unit_test(test_devices),
-        cmocka_unit_test(test_missing_columns),
-        cmocka_unit_test(test_short_rows),
-        cmocka_unit_test(test_cut_off),
-        cmocka_unit_test(test_number_again),
-        cmocka_unit_test(test_unknown_scale),
-        cmocka_unit_test(test_rounded_ratios),
-        cmocka_unit_test(test_nothing),
-        cmocka_unit_test(test_error_beside_data),
+        cmocka_unit_test(test_text_around),     cmocka_unit_test(test_late_heading),
+        cmocka_unit_test(test_rules),           cmocka_unit_test(test_old_time),
+        cmocka_unit_test(test_many_launches),   cmocka_unit_test(test_long_names),
+        cmocka_unit_test(test_hostile_names),   cmocka_unit_test(test_wide),
+        cmocka_unit_test(test_gui_export),      cmocka_unit_test(test_pivot),
+        cmocka_unit_test(test_european),        cmocka_unit_test(test_locale_by_counts),
+        cmocka_unit_test(test_undecidable),     cmocka_unit_test(test_two_runs),
+        cmocka_unit_test(test_two_ranks),       cmocka_unit_test(test_rows_apart),
+        cmocka_unit_test(test_label_and_raw),   cmocka_unit_test(test_devices),
+        cmocka_unit_test(test_missing_columns), cmocka_unit_test(test_short_rows),
+        cmocka_unit_test(test_cut_off),         cmocka_unit_test(test_number_again),
+        cmocka_unit_test(test_unknown_scale),   cmocka_unit_test(test_rounded_ratios),
+        cmocka_unit_test(test_nothing),         cmocka_unit_test(test_error_beside_data),
         cmocka_unit_test(test_utf16),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
