@@ -64,14 +64,18 @@ static void add_ceiling(rp_roofs *roofs, const rp_ceiling *ceiling, bool sparse)
     rp_roof *roof = roof_of(roofs, ceiling, sparse);
     if (!roof || !(ceiling->rate > 0))
         return;
-    if (ceiling->provenance == RP_CALIBRATED || ceiling->provenance == RP_MEASURED) {
+    if (ceiling->provenance == RP_CALIBRATED || ceiling->provenance == RP_MEASURED ||
+        ceiling->provenance == RP_USER) {
         roof->calibrated = ceiling->rate;
         roof->calibrated_source = ceiling->source;
+        roof->calibrated_provenance = ceiling->provenance;
         return;
     }
-    /* theoretical goes before datasheet, and the first of a kind before later ones */
+    if (ceiling->provenance == RP_EMULATED)
+        return; /* what calibrate saw on an emulated device says nothing of a real one */
+    /* theoretical goes before what is printed, and the first of a kind before later ones */
     if (!isnan(roof->nominal) &&
-        !(roof->provenance == RP_DATASHEET && ceiling->provenance == RP_THEORETICAL))
+        (roof->provenance == RP_THEORETICAL || ceiling->provenance != RP_THEORETICAL))
         return;
     roof->nominal = ceiling->rate;
     roof->provenance = ceiling->provenance;
@@ -178,6 +182,7 @@ static void add_collected(rp_roofs *roofs, const rp_profile_device *seen) {
         if (ceiling->provenance == RP_CALIBRATED || ceiling->provenance == RP_MEASURED) {
             roof->calibrated = ceiling->rate;
             roof->calibrated_source = "measured, came with the capture";
+            roof->calibrated_provenance = ceiling->provenance;
             continue;
         }
         bool clocked = ceiling->compute || strcmp(ceiling->level, "dram") != 0;
@@ -234,7 +239,7 @@ static rp_ceiling drawn_ceiling(const rp_roof *roof) {
     bool calibrated = !isnan(roof->calibrated);
     return (rp_ceiling){.rate = calibrated ? roof->calibrated : roof->observed,
                         .clock_hz = roof->clock_hz,
-                        .provenance = calibrated ? RP_CALIBRATED : roof->provenance,
+                        .provenance = calibrated ? roof->calibrated_provenance : roof->provenance,
                         .source = calibrated ? roof->calibrated_source : roof->source};
 }
 
@@ -276,7 +281,9 @@ static rp_code draw_all(rp_report_device *device, const rp_roofs *roofs, bool sp
 
 static bool any_calibrated(const rp_report_device *device) {
     for (size_t i = 0; i < device->ceiling_count; i++)
-        if (device->ceilings[i].provenance == RP_CALIBRATED)
+        if (device->ceilings[i].provenance == RP_CALIBRATED ||
+            device->ceilings[i].provenance == RP_MEASURED ||
+            device->ceilings[i].provenance == RP_USER)
             return true;
     return false;
 }

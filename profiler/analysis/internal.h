@@ -13,9 +13,9 @@
 typedef struct rp_roof {
     double nominal;    /* theoretical at the nominal clock, else the datasheet's */
     double observed;   /* theoretical at the device's observed clock */
-    double calibrated; /* measured on this very device */
+    double calibrated; /* measured on this very device, or the user's word */
     double clock_hz;   /* nominal clock behind it; NaN: does not follow the SM clock */
-    rp_provenance provenance;
+    rp_provenance provenance, calibrated_provenance;
     const char *source, *calibrated_source;
 } rp_roof;
 

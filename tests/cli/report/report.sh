@@ -148,6 +148,24 @@ says 'name it with --device'
 expect 3 profile.csv --device 'A1000 SXL'
 complains 'A1000 SXL'
 
+# ---- Calibrated ceilings move what is lost, not the verdict
+mkdir overlay
+printf 'device,ceiling,value,unit,clock_mhz,provenance,source\nA100-SXM4-40GB,dram,1400e9,B/s,,calibrated,test\n' \
+    >overlay/ceilings.csv
+expect 0 profile.csv -d A100-SXM4-40GB -k saxpy -f json
+cp out plain
+expect 0 profile.csv -d A100-SXM4-40GB -k saxpy -f json --hwdb overlay
+python3 - <<'P' || fail "calibrated ceilings"
+import json
+p, c = (json.load(open(f))["kernels"][0] for f in ("plain", "out"))
+assert p["calibrated_fraction"] is None
+assert abs(c["calibrated_fraction"] - 4976e5 / 1400e9 / 4e-4) < 1e-6
+assert c["roof_fraction"] == p["roof_fraction"] and c["bound"] == p["bound"]
+assert c["time_lost_s"] < p["time_lost_s"]
+d = [x for x in json.load(open("out"))["ceilings"] if x.get("level") == "dram"]
+assert len(d) == 1 and d[0]["provenance"] == "calibrated" and d[0]["bytes_per_s"] == 1400e9
+P
+
 # ---- Outputs
 expect 0 profile.csv -d A100-SXM4-40GB -f json -o 'report-%p-%%.json'
 ls report-*-%.json >/dev/null || fail 'the name was not filled in'
