@@ -96,6 +96,8 @@ static void copy_string(emu_warp *w, uint64_t address, uint32_t lane, char *to, 
  */
 
 static void print(emu_device *device, const char *text, size_t length) {
+    if (!length)
+        return;
     pthread_mutex_lock(&device->print_lock);
     if (device->printed_bytes + length <= PRINT_LIMIT) {
         if (device->printed_bytes + length > device->printed_capacity) {
@@ -203,10 +205,14 @@ static const char *read_spec(print_state *s, const char *f, char *spec, size_t s
     while (*f && strchr("-+ #0123456789.*", *f)) {
         if (n + 16 >= size)
             return NULL;
-        if (*f == '*')
-            n += (size_t)snprintf(spec + n, size - n, "%d", (int)(int32_t)next_value(s, 4));
-        else
+        if (*f == '*') {
+            int32_t width = (int32_t)next_value(s, 4);
+            if (width > MAX_STRING || width < -MAX_STRING)
+                return NULL;
+            n += (size_t)snprintf(spec + n, size - n, "%d", (int)width);
+        } else {
             spec[n++] = *f;
+        }
         f++;
     }
     spec[n] = '\0';

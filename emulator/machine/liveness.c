@@ -3,7 +3,8 @@
  * Liveness of registers over a function's basic blocks: how many 32-bit registers are live at once
  * at most (an estimate of what ptxas would allocate), and which are read before they are written
  * (they start at zero, so that no launch depends on the one before). Backward data flow over bit
- * sets; a write under a guard does not end a register's life, since lanes may keep the old value. */
+ * sets; a write under a guard does not end a register's life, since lanes may keep the old value.
+ */
 #include "emulator/machine/decode.h"
 
 #include <stdlib.h>
@@ -12,8 +13,8 @@
 enum { MAX_WORDS = 16 << 20, LEAST_REGISTERS = 16, MOST_REGISTERS = 255 };
 
 typedef struct block {
-    int first, end;     /* instructions */
-    int successor[2];   /* blocks, -1: none */
+    int first, end;             /* instructions */
+    int successor[2];           /* blocks, -1: none */
     const ptx_targets *targets; /* of a branch table */
 } block;
 
@@ -80,7 +81,8 @@ static void step_back(const ptx_instruction *in, uint64_t *live) {
         live[in->guard >> 6] |= UINT64_C(1) << (in->guard & 63);
 }
 
-/* ---- blocks ------------------------------------------------------------------------------------- */
+/* ---- blocks -------------------------------------------------------------------------------------
+ */
 
 static void mark_leaders(const ptx_body *b, uint8_t *leader) {
     leader[0] = 1;
@@ -94,9 +96,8 @@ static void mark_leaders(const ptx_body *b, uint8_t *leader) {
             const ptx_operand *p = &in->operand[o];
             if (p->kind == PTX_OPERAND_LABEL)
                 leader[p->target] = 1;
-            for (int t = 0; p->kind == PTX_OPERAND_TARGETS && p->targets->index &&
-                            t < p->targets->count;
-                 t++)
+            for (int t = 0;
+                 p->kind == PTX_OPERAND_TARGETS && p->targets->index && t < p->targets->count; t++)
                 leader[p->targets->index[t]] = 1;
         }
     }
@@ -143,7 +144,8 @@ static bool cut_blocks(flow *f) {
     return f->block && f->block_of;
 }
 
-/* ---- data flow ---------------------------------------------------------------------------------- */
+/* ---- data flow ----------------------------------------------------------------------------------
+ */
 
 static void join(uint64_t *live, const flow *f, int successor) {
     const uint64_t *from = f->in + (size_t)successor * f->words;
@@ -214,8 +216,9 @@ static bool note_zeroed(const decoder *d, const flow *f, emu_function_code *code
             size_t reg = w * 64 + (size_t)__builtin_ctzll(left);
             ptx_type t = f->body->register_type[reg];
             if (d->slot[reg] != UINT32_MAX)
-                code->zeroed[code->zeroed_count++] =
-                    d->slot[reg] | (t == PTX_PRED ? 2 : ptx_type_bytes(t) > 4 ? 1 : 0);
+                code->zeroed[code->zeroed_count++] = d->slot[reg] | (t == PTX_PRED           ? 2
+                                                                     : ptx_type_bytes(t) > 4 ? 1
+                                                                                             : 0);
         }
     }
     return true;
