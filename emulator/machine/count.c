@@ -3,10 +3,11 @@
  * From executions per op to the counts of a launch, and the table of what one PTX instruction of
  * floating point is to a GPU's counters.
  *
- * Hardware counters count FADD, FMUL and FFMA (and their double and half kin) as they are executed;
- * one PTX div or sqrt is a sequence of those around a MUFU instruction. The sequences were read
- * from the SASS that nvcc 13.0 makes for sm_80 and sm_90 (the path that ordinary numbers take; the
- * slow path for subnormals and overflow is a call that is not counted here). */
+ * Hardware counters count FADD, FMUL and FFMA (and their double and half kin) as they are executed,
+ * threads whose predicate is off excepted; one PTX div or sqrt is a sequence of those around a MUFU
+ * instruction, which they do not count. The sequences were read from the SASS that ptxas 13.0 makes
+ * of single instructions for sm_80 and sm_90, where they are the same. They are those of ordinary
+ * operands: scaling for subnormals is predicated off then, and the slow path is not taken. */
 #include "emulator/machine/decode.h"
 
 #include <string.h>
@@ -20,17 +21,33 @@ static bool says(const ptx_instruction *in, const char *modifier) {
 
 typedef struct expansion {
     const char *opcode, *variant, *type;
-    int flops; /* of one thread: FADD, FMUL 1; FFMA 2 */
+    int flops;  /* of one thread: FADD, FMUL 1; FFMA 2 */
+    int single; /* of a double-precision instruction: FLOPs of single precision on top */
 } expansion;
 
-/* First match; an empty variant matches any. */
+/* First match; an empty variant matches any (the directed roundings rz, rm, rp). */
 static const expansion expansions[] = {
-    {"div", "approx", "f32", 2}, {"div", "full", "f32", 4},    {"div", "", "f32", 12},
-    {"div", "", "f64", 15},      {"rcp", "approx", "f32", 0},  {"rcp", "", "f32", 4},
-    {"rcp", "", "f64", 11},      {"sqrt", "approx", "f32", 2}, {"sqrt", "", "f32", 9},
-    {"sqrt", "", "f64", 16},     {"rsqrt", "", "f32", 2},      {"rsqrt", "", "f64", 9},
-    {"ex2", "", "f32", 2},       {"lg2", "", "f32", 2},        {"sin", "", "f32", 1},
-    {"cos", "", "f32", 1},
+    {"div", "approx", "f32", 1, 0},  /* FMUL */
+    {"div", "full", "f32", 1, 0},    /* FMUL */
+    {"div", "rn", "f32", 10, 0},     /* 5 FFMA */
+    {"div", "", "f32", 16, 0},       /* 7 FFMA, 2 FADD: a subroutine, its longest path */
+    {"rcp", "ftz", "f64", 0, 0},     /* rcp.approx.ftz.f64: MUFU.RCP64H */
+    {"rcp", "approx", "f32", 2, 0},  /* 2 FMUL; none with .ftz, see emu_flops() */
+    {"rcp", "", "f32", 5, 0},        /* 2 FFMA, FADD */
+    {"sqrt", "approx", "f32", 0, 0}, /* MUFU.SQRT */
+    {"sqrt", "rn", "f32", 6, 0},     /* 2 FMUL, 2 FFMA */
+    {"sqrt", "", "f32", 12, 0},      /* 2 FMUL, 2 FADD, 4 FFMA */
+    {"sin", "", "f32", 1, 0},        /* FMUL into revolutions */
+    {"cos", "", "f32", 1, 0},
+    {"div", "rn", "f64", 15, 2},     /* 7 DFMA, DMUL; FFMA in the range check */
+    {"div", "", "f64", 23, 0},       /* 10 DFMA, 3 DMUL: a subroutine, its longest path */
+    {"rcp", "rn", "f64", 10, 0},     /* 5 DFMA */
+    {"rcp", "", "f64", 18, 0},       /* 8 DFMA, 2 DMUL: a subroutine, its longest path */
+    {"sqrt", "rn", "f64", 13, 0},    /* 5 DFMA, 3 DMUL */
+    {"sqrt", "", "f64", 20, 0},      /* 8 DFMA, 4 DMUL: a subroutine, its longest path */
+    {"rsqrt", "ftz", "f64", 0, 0},   /* MUFU.RSQ64H */
+    {"rsqrt", "", "f64", 8, 0},      /* 3 DFMA, 2 DMUL */
+    /* ex2, lg2, rsqrt, tanh of f32: MUFU alone */
 };
 
 void emu_flops(emu_op_info *info, const ptx_instruction *in) {
@@ -57,7 +74,9 @@ void emu_flops(emu_op_info *info, const ptx_instruction *in) {
         const expansion *e = &expansions[i];
         if (strcmp(in->opcode, e->opcode) == 0 && says(in, e->type) &&
             (!*e->variant || says(in, e->variant))) {
-            info->flops_hardware = (uint8_t)(e->flops * lanes);
+            bool short_rcp = strcmp(e->opcode, "rcp") == 0 && says(in, "approx") && says(in, "ftz");
+            info->flops_hardware = short_rcp ? 0 : (uint8_t)(e->flops * lanes);
+            info->flops_single = (uint8_t)e->single;
             return;
         }
     }
@@ -92,6 +111,7 @@ void emu_fold_counts(const emu_program *program, const emu_count_cell *cells, em
                 counts->packed[info->precision][info->op_class] += cell->threads;
             counts->flops_algorithmic[info->precision] += cell->threads * info->flops_algorithmic;
             counts->flops_hardware[info->precision] += cell->threads * info->flops_hardware;
+            counts->flops_hardware[EMU_FP32] += cell->threads * info->flops_single;
             break;
         case COUNT_INTEGER:
             counts->integer_insts += cell->threads;

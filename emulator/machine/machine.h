@@ -128,6 +128,7 @@ typedef enum emu_count_kind {
 typedef struct emu_op_info {
     uint8_t kind, precision, op_class, packed;
     uint8_t flops_algorithmic, flops_hardware; /* a thread instruction; already doubled if packed */
+    uint8_t flops_single; /* of single precision, in the expansion of a double-precision one */
     uint8_t space, access, bytes;              /* param and constant accesses are counted here */
     bool memory_counted;
     const char *mnemonic;
