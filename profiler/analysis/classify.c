@@ -41,8 +41,8 @@ double rp_arithmetic_time(const rp_report_kernel *kernel, const rp_roofs *roofs,
                 return NAN; /* a precision without a peak */
         }
     if (kernel->flops_fp16_acc16_tensor > 0)
-        sum +=
-            kernel->flops_fp16_acc16_tensor / rp_roof_at(&roofs->fp16_acc16_tensor, roofs, clock);
+        sum = (isnan(sum) ? 0 : sum) +
+              kernel->flops_fp16_acc16_tensor / rp_roof_at(&roofs->fp16_acc16_tensor, roofs, clock);
     return sum;
 }
 

@@ -260,6 +260,51 @@ static void sparse_peaks_where_asked_for(void **state) {
     assert_true(said);
 }
 
+/* GeForce runs FP16 accumulation at twice the rate of FP32 accumulation: each has its own peak. */
+static void accumulate_types_have_their_own_peak(void **state) {
+    (void)state;
+    fixture_end(&f);
+    fixture_start(&f, "NVIDIA GeForce RTX 3090");
+    rp_group *g = fixture_kernel(&f, "acc16", 1, 1e-3);
+    fixture_set(g, RP_Q_FLOPS_FP16_ACC16_TENSOR, 0.12e12); /* 120 TFLOP/s */
+    fixture_set(g, RP_Q_DRAM_BYTES, 1e6);
+    g = fixture_kernel(&f, "acc32", 1, 1e-3);
+    fixture_set(g, RP_Q_FLOPS_FP16_TENSOR, 0.12e12);
+    fixture_set(g, RP_Q_DRAM_BYTES, 1e6);
+    fixture_analyse(&f);
+    const rp_report_kernel *k = fixture_find(&f, "acc16");
+    assert_near(k->roof_fraction, 120 / 142.0, 0.02);
+    assert_string_equal(k->bound_by, "fp16_acc16_tensor");
+    assert_int_equal(k->side, RP_SIDE_COMPUTE);
+    k = fixture_find(&f, "acc32");
+    assert_near(k->roof_fraction, 120 / 71.0, 0.04);
+    assert_true(k->above_roof);
+}
+
+/* A card with a name that the database does not have is derived, and said to be. */
+static void derived_device_is_said(void **state) {
+    (void)state;
+    fixture_end(&f);
+    fixture_start(&f, "NVIDIA Unheard Of 9000");
+    rp_profile_device *device = &f.profile.devices[0];
+    device->cc_major = 8;
+    device->cc_minor = 0;
+    device->sm_count = 50;
+    device->sm_clock_hz = 1e9;
+    device->memory_clock_hz = 1e9;
+    device->memory_bus_bits = 1024;
+    rp_group *g = fixture_kernel(&f, "k", 1, 1e-3);
+    fixture_set(g, RP_Q_DRAM_BYTES, 0.9e-3 * 256e9);
+    fixture_analyse(&f);
+    const rp_report_kernel *k = fixture_find(&f, "k");
+    assert_int_equal(k->bound, RP_BOUND_MEMORY);
+    assert_near(k->roof_fraction, 0.9, 0.01);
+    bool said = false;
+    for (size_t i = 0; i < f.report.note_count; i++)
+        said = said || strstr(f.report.notes[i].text, "not in the hardware database");
+    assert_true(said);
+}
+
 static void no_arithmetic(void **state) {
     (void)state;
     rp_group *g = streaming("transpose", 0, 0.7);
@@ -477,6 +522,8 @@ int main(void) {
         TEST(small_grid_needs_no_counters),
         TEST(unknown_without_evidence),
         TEST(integer_upper_bound),
+        TEST(accumulate_types_have_their_own_peak),
+        TEST(derived_device_is_said),
         TEST(integer_only),
         TEST(ridge_and_attainable),
         TEST(sparse_peaks_where_asked_for),
