@@ -85,7 +85,7 @@ static rp_code writable(const char *path, const char *what, rp_error *error) {
 rp_code rp_finish_check(const rp_finish_options *options, const char *capture, rp_error *error) {
     rp_plot_format format;
     rp_code code = writable(capture, "capture", error);
-    if (!code && options->report)
+    if (!code && options->report && !rp_file_is_stream(options->report))
         code = writable(options->report, "report", error);
     if (!code && options->plot)
         code = rp_plot_format_of(options->plot, &format, error);

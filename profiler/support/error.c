@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Filling in and extending error messages, cut where they do not fit.
+ * Filling in and extending error messages, made printable and cut where they do not fit.
  */
 #include "support/error.h"
+#include "support/text.h"
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Ends a message that did not fit with "...", without leaving half a UTF-8 character before it. */
@@ -13,6 +15,23 @@ static void mark_cut(char *message, size_t size) {
     while (end > 0 && ((unsigned char)message[end] & 0xC0) == 0x80)
         end--;
     memcpy(message + end, "...", 4);
+}
+
+/* Messages quote names of files, kernels and devices, which may hold any byte. */
+static void make_printable(char *message, size_t size) {
+    size_t length = strlen(message);
+    if (rp_text_is_printable(message, length))
+        return;
+    char *clean = rp_text_printable(message, length);
+    if (!clean) {
+        message[0] = '\0';
+        return;
+    }
+    bool cut = strlen(clean) >= size;
+    snprintf(message, size, "%s", clean);
+    if (cut)
+        mark_cut(message, size);
+    free(clean);
 }
 
 rp_code rp_fail(rp_error *error, rp_code code, const char *format, ...) {
@@ -27,6 +46,7 @@ rp_code rp_fail(rp_error *error, rp_code code, const char *format, ...) {
         error->message[0] = '\0';
     else if ((size_t)length >= sizeof error->message)
         mark_cut(error->message, sizeof error->message);
+    make_printable(error->message, sizeof error->message);
     return code;
 }
 

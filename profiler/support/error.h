@@ -21,8 +21,9 @@ typedef struct rp_error {
     char message[2048];
 } rp_error;
 
-/* Fills ERROR (may be NULL) and returns CODE, so that `return rp_fail(...)` is one line. Longer
- * text is cut at a character boundary and ends in "...". */
+/* Fills ERROR (may be NULL) and returns CODE, so that `return rp_fail(...)` is one line. What
+ * is not printable in it becomes so (support/text.h), newlines too. Longer text is cut at a
+ * character boundary and ends in "...". */
 rp_code rp_fail(rp_error *error, rp_code code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -77,8 +77,37 @@ static int open_temp(rp_temp *temp, unsigned attempt) {
     return open(temp->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 }
 
-rp_code rp_temp_create(rp_temp *temp, const char *target, rp_error *error) {
-    *temp = (rp_temp){0};
+/* Pipes, terminals and devices are written as they are: a file renamed over them would take their
+ * place. So are open files by their number, whatever they are. */
+bool rp_file_is_stream(const char *path) {
+    static const char *const folders[] = {"/dev/fd/", "/proc/", "/dev/std"};
+    struct stat info;
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
+        if (strncmp(path, folders[i], strlen(folders[i])) == 0)
+            return true;
+    return stat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
+}
+
+/* Puts in the place of a symbolic link's name (PATH_MAX bytes) the name that it stands for, which
+ * need not exist: the link stays, and what it points at is replaced. */
+static bool follow_links(char *path) {
+    char link[PATH_MAX], joined[PATH_MAX];
+    for (int step = 0; step < 40; step++) {
+        ssize_t length = readlink(path, link, sizeof link - 1);
+        if (length < 0)
+            return true; /* no link */
+        link[length] = '\0';
+        int folder = link[0] == '/' ? 0 : (int)(rp_file_name(path) - path);
+        int all = snprintf(joined, sizeof joined, "%.*s%s", folder, path, link);
+        if (all < 0 || (size_t)all >= sizeof joined)
+            break;
+        strcpy(path, joined);
+    }
+    errno = ELOOP;
+    return false;
+}
+
+static rp_code check_target(rp_temp *temp, const char *target, rp_error *error) {
     struct stat info;
     if (strlen(target) >= sizeof temp->target)
         return rp_fail(error, RP_INTERNAL, "cannot write \"%.60s...\": the name is too long",
@@ -87,6 +116,21 @@ rp_code rp_temp_create(rp_temp *temp, const char *target, rp_error *error) {
     if (!*rp_file_name(target) || (stat(target, &info) == 0 && S_ISDIR(info.st_mode)))
         return rp_fail(error, RP_INTERNAL, "cannot write \"%s\": it is a folder; give a file name",
                        target);
+    if (rp_file_is_stream(target))
+        return rp_fail(error, RP_INTERNAL,
+                       "cannot write \"%s\": it is a pipe or a device, and what is written here "
+                       "must be a file; give another name",
+                       target);
+    if (!follow_links(temp->target))
+        return rp_fail(error, RP_INTERNAL, "cannot write \"%s\": %s", target, strerror(errno));
+    return RP_OK;
+}
+
+rp_code rp_temp_create(rp_temp *temp, const char *target, rp_error *error) {
+    *temp = (rp_temp){0};
+    rp_code code = check_target(temp, target, error);
+    if (code != RP_OK)
+        return code;
     int fd = -1;
     for (unsigned attempt = 0; attempt < 1000; attempt++) {
         fd = open_temp(temp, attempt);
@@ -145,10 +189,11 @@ rp_code rp_output_open(rp_output *output, const char *path, rp_error *error) {
         output->stream = stdout;
         return RP_OK;
     }
-    rp_code code = rp_temp_create(&output->temp, path, error);
+    bool direct = rp_file_is_stream(path);
+    rp_code code = direct ? RP_OK : rp_temp_create(&output->temp, path, error);
     if (code != RP_OK)
         return code;
-    output->stream = fopen(output->temp.path, "w");
+    output->stream = fopen(direct ? path : output->temp.path, direct ? "a" : "w");
     if (output->stream)
         return RP_OK;
     code = rp_fail(error, RP_INTERNAL, "cannot write \"%s\": %s", path, strerror(errno));
@@ -158,7 +203,9 @@ rp_code rp_output_open(rp_output *output, const char *path, rp_error *error) {
 
 rp_code rp_output_commit(rp_output *output, rp_error *error) {
     FILE *stream = output->stream;
-    const char *name = stream == stdout ? "standard output" : output->temp.target;
+    const char *name = stream == stdout       ? "standard output"
+                       : *output->temp.target ? output->temp.target
+                                              : "the output";
     output->stream = NULL;
     errno = 0;
     int failed = fflush(stream) != 0 || ferror(stream);
@@ -172,7 +219,7 @@ rp_code rp_output_commit(rp_output *output, rp_error *error) {
         return rp_fail(error, RP_INTERNAL, "cannot write \"%s\": %s", name,
                        cause ? strerror(cause) : "an earlier write failed");
     }
-    return stream == stdout ? RP_OK : rp_temp_commit(&output->temp, error);
+    return *output->temp.path ? rp_temp_commit(&output->temp, error) : RP_OK;
 }
 
 void rp_output_discard(rp_output *output) {

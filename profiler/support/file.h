@@ -7,6 +7,7 @@
 
 #include "support/error.h"
 #include <limits.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -17,8 +18,9 @@ typedef struct rp_temp {
     char target[PATH_MAX];
 } rp_temp;
 
-/* Makes an empty file beside TARGET, with the permissions that a new file would get. RP_INTERNAL
- * with the reason if the folder cannot be written, or if TARGET is a folder. */
+/* Makes an empty file beside TARGET, with the permissions that a new file would get; if TARGET is a
+ * symbolic link, beside what it stands for. RP_INTERNAL with the reason if the folder cannot be
+ * written, or if TARGET is a folder, a pipe or a device. */
 rp_code rp_temp_create(rp_temp *temp, const char *target, rp_error *error);
 
 /* Brings its content to the disk and renames it to the target. On failure it is removed. */
@@ -43,7 +45,8 @@ typedef struct rp_output {
     rp_temp temp;
 } rp_output;
 
-/* PATH NULL or "-": standard output, which is not renamed and not closed. */
+/* PATH NULL or "-": standard output, which is not renamed and not closed. What is a pipe or a
+ * device (rp_file_is_stream) is opened and written as it is. */
 rp_code rp_output_open(rp_output *output, const char *path, rp_error *error);
 /* Closes and puts in place; fails if any write since open failed. */
 rp_code rp_output_commit(rp_output *output, rp_error *error);
@@ -55,6 +58,9 @@ void rp_output_discard(rp_output *output);
 /* Reads up to *LENGTH bytes from the start of PATH into BUFFER, of the decompressed stream if it is
  * gzip; *LENGTH becomes what was read. RP_INPUT if it cannot be opened or read, or is a folder. */
 rp_code rp_file_head(const char *path, unsigned char *buffer, size_t *length, rp_error *error);
+
+/* True for pipes, terminals, devices and the names of open files (/dev/stdout, /proc/self/fd/3). */
+bool rp_file_is_stream(const char *path);
 
 /* The part of PATH after the last slash. */
 const char *rp_file_name(const char *path);

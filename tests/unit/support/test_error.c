@@ -55,8 +55,26 @@ static void test_long_prefix(void **state) {
     assert_true(strlen(error.message) < sizeof error.message);
 }
 
+/* Names of files and kernels in a message reach a terminal: nothing in them may act there. */
+static void test_printable(void **state) {
+    (void)state;
+    rp_error error;
+    rp_fail(&error, RP_INPUT, "cannot read \"%s\"", "a\x1b[31m\nb\xFF\xE2\x80\xAE");
+    assert_string_equal(error.message, "cannot read \"a\\x1b[31m\\nb\\xff\\u202e\"");
+    rp_error_prefix(&error, "%s", "\x07");
+    assert_string_equal(error.message, "\\x07: cannot read \"a\\x1b[31m\\nb\\xff\\u202e\"");
+    char text[3000];
+    memset(text, '\x1b', sizeof text - 1);
+    text[sizeof text - 1] = '\0';
+    rp_fail(&error, RP_INPUT, "%s", text);
+    size_t length = strlen(error.message);
+    assert_true(length < sizeof error.message);
+    assert_string_equal(error.message + length - 3, "...");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_fill), cmocka_unit_test(test_prefix),
+                                       cmocka_unit_test(test_printable),
                                        cmocka_unit_test(test_cut_at_character),
                                        cmocka_unit_test(test_long_prefix)};
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -110,6 +110,62 @@ static void test_refused(void **state) {
     rmdir("sub");
 }
 
+/* What a link points at is replaced, whether it is there or not; the link stays. */
+static void test_links(void **state) {
+    (void)state;
+    rp_error error;
+    rp_output output;
+    struct stat info;
+    assert_int_equal(mkdir("sub", 0755), 0);
+    assert_int_equal(symlink("sub/real", "link"), 0);
+    assert_int_equal(symlink("../link", "sub/chain"), 0);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(rp_output_open(&output, "sub/chain", &error), RP_OK);
+        fputs(i ? "second" : "first", output.stream);
+        assert_int_equal(rp_output_commit(&output, &error), RP_OK);
+        check_content("sub/real", i ? "second" : "first");
+        assert_int_equal(lstat("link", &info), 0);
+        assert_true(S_ISLNK(info.st_mode));
+    }
+    assert_int_equal(symlink("b", "a"), 0);
+    assert_int_equal(symlink("a", "b"), 0);
+    assert_int_equal(rp_output_open(&output, "a", &error), RP_INTERNAL);
+    assert_non_null(strstr(error.message, "symbolic"));
+    assert_int_equal(system("rm -r a b link sub"), 0);
+}
+
+/* Pipes and devices take text as they are, and are there afterwards; what must be a file is refused
+ * before anything is made. */
+static void test_streams(void **state) {
+    (void)state;
+    rp_error error;
+    rp_output output;
+    rp_temp temp;
+    struct stat info;
+    char text[8] = "";
+    assert_int_equal(mkfifo("pipe", 0600), 0);
+    assert_int_equal(symlink("pipe", "link"), 0);
+    int reader = open("pipe", O_RDONLY | O_NONBLOCK);
+    assert_int_equal(rp_output_open(&output, "link", &error), RP_OK);
+    fputs("text", output.stream);
+    assert_int_equal(rp_output_commit(&output, &error), RP_OK);
+    assert_int_equal(read(reader, text, sizeof text), 4);
+    close(reader);
+    assert_int_equal(stat("pipe", &info), 0);
+    assert_true(S_ISFIFO(info.st_mode));
+    assert_int_equal(rp_temp_create(&temp, "pipe", &error), RP_INTERNAL);
+    assert_non_null(strstr(error.message, "pipe"));
+    unlink("link");
+    unlink("pipe");
+    assert_int_equal(rp_output_open(&output, "/dev/full", &error), RP_OK);
+    fputs("text", output.stream);
+    assert_int_equal(rp_output_commit(&output, &error), RP_INTERNAL);
+    assert_int_equal(stat("/dev/full", &info), 0);
+    assert_true(S_ISCHR(info.st_mode));
+    assert_true(rp_file_is_stream("/dev/stdout") && rp_file_is_stream("/proc/self/fd/7"));
+    assert_false(rp_file_is_stream("/dev/shm/none") || rp_file_is_stream("none"));
+}
+
 /* A full disk, as a limit on file sizes: the old file stays, nothing else is left. */
 static void test_no_room(void **state) {
     (void)state;
@@ -214,6 +270,7 @@ int main(void) {
         cmocka_unit_test(test_refused), cmocka_unit_test(test_standard_output),
         cmocka_unit_test(test_no_room), cmocka_unit_test(test_signal),
         cmocka_unit_test(test_head),    cmocka_unit_test(test_gzip_head),
-        cmocka_unit_test(test_name)};
+        cmocka_unit_test(test_name),    cmocka_unit_test(test_links),
+        cmocka_unit_test(test_streams)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
