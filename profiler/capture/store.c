@@ -362,10 +362,43 @@ static rp_code check_header(const char *path, rp_error *error) {
     return RP_OK;
 }
 
+enum { CELL_LIMIT = 64 << 20 }; /* bytes of a text: names are the longest */
+
+/* SQLite gives names like "file:a?b" and ":memory:" a meaning of its own; with a folder before them
+ * they are names of files. */
+static int open_for_reading(const char *path, sqlite3 **db) {
+    char *plain = NULL;
+    if (asprintf(&plain, "%s%s", *path == '/' ? "" : "./", path) < 0)
+        return SQLITE_NOMEM;
+    int result = sqlite3_open_v2(plain, db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL);
+    free(plain);
+    return result;
+}
+
+/* A table that is none, or a column that is computed, may run for ever. Views are off altogether:
+ * the ones of the schema are for people with sqlite3. */
+static rp_code check_schema(rp_capture *capture, rp_error *error) {
+    static const char sql[] =
+        "SELECT s.name FROM sqlite_schema s WHERE s.type = 'table' AND (s.rootpage = 0 OR"
+        " EXISTS(SELECT 1 FROM pragma_table_xinfo(s.name) x WHERE x.hidden <> 0)) LIMIT 1";
+    sqlite3_stmt *statement = NULL;
+    bool row = false;
+    rp_code code = rp_db_prepare(capture, &statement, sql, error);
+    if (code == RP_OK)
+        code = rp_db_next(capture, statement, &row, error);
+    if (code == RP_OK && row)
+        code =
+            rp_fail(error, RP_INPUT,
+                    "the capture \"%s\" is not as roofprof makes it: its table %.60s is computed "
+                    "when it is read; do not trust this file",
+                    capture->path, (const char *)sqlite3_column_text(statement, 0));
+    sqlite3_finalize(statement);
+    return code;
+}
+
 /* A capture may come from a stranger: no trust in its schema, no writing. */
 rp_code rp_capture_reopen(rp_capture *capture, rp_error *error) {
-    int result = sqlite3_open_v2(capture->path, &capture->db,
-                                 SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL);
+    int result = open_for_reading(capture->path, &capture->db);
     if (!capture->db)
         return rp_db_no_memory(error);
     if (result != SQLITE_OK)
@@ -373,10 +406,13 @@ rp_code rp_capture_reopen(rp_capture *capture, rp_error *error) {
     sqlite3_extended_result_codes(capture->db, 1);
     sqlite3_db_config(capture->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
     sqlite3_db_config(capture->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
-    return rp_db_exec(capture,
-                      "PRAGMA cell_size_check = ON; PRAGMA query_only = ON;"
-                      "PRAGMA cache_size = -16384",
-                      error);
+    sqlite3_db_config(capture->db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
+    sqlite3_limit(capture->db, SQLITE_LIMIT_LENGTH, CELL_LIMIT);
+    rp_code code = rp_db_exec(capture,
+                              "PRAGMA cell_size_check = ON; PRAGMA query_only = ON;"
+                              "PRAGMA cache_size = -16384",
+                              error);
+    return code == RP_OK ? check_schema(capture, error) : code;
 }
 
 rp_code rp_capture_open(rp_capture **capture, const char *path, rp_error *error) {

@@ -59,13 +59,14 @@ static rp_code sql_error(import *in, const char *doing) {
                    doing, sqlite3_errmsg(in->db));
 }
 
-/* "file:" and the path with everything but plain characters escaped: a path may hold ? # and %. */
+/* A "file:" URI with everything but plain characters escaped: a path may hold ? # and %, and what
+ * begins with two slashes would name a host. */
 static char *file_uri(const char *path) {
     static const char tail[] = "?mode=ro&immutable=1";
-    char *uri = malloc(5 + strlen(path) * 3 + sizeof tail), *to = uri;
+    char *uri = malloc(7 + strlen(path) * 3 + sizeof tail), *to = uri;
     if (!uri)
         return NULL;
-    to = stpcpy(to, "file:");
+    to = stpcpy(to, *path == '/' ? "file://" : "file:");
     for (const unsigned char *c = (const unsigned char *)path; *c; c++)
         if (isalnum(*c) || strchr("/._-", *c))
             *to++ = (char)*c;

@@ -176,6 +176,51 @@ static void test_hostile_schema(void **state) {
     unlink("a.roof");
 }
 
+/* Rows without end in the place of each table, and a column that fills the memory: refused at once,
+ * not read. */
+static void test_endless(void **state) {
+    (void)state;
+    static const char *const tables[] = {"devices",   "kernels", "configs",
+                                         "summaries", "notes",   "summary_quantities"};
+    char sql[800];
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+        make_file("a.roof", 20);
+        snprintf(sql, sizeof sql,
+                 "ALTER TABLE %1$s RENAME TO real;"
+                 "CREATE VIEW %1$s AS WITH RECURSIVE r(i) AS (SELECT 1 UNION ALL SELECT i + 1"
+                 " FROM r) SELECT real.* FROM real, r",
+                 tables[i]);
+        change("a.roof", sql);
+        expect_refusal("a.roof", "cannot be read");
+        unlink("a.roof");
+    }
+    make_file("a.roof", 20);
+    change("a.roof", "ALTER TABLE notes RENAME TO real;"
+                     "CREATE TABLE notes(id INTEGER PRIMARY KEY, severity TEXT, text AS"
+                     " (hex(zeroblob(400000000))), derived INTEGER);"
+                     "INSERT INTO notes VALUES(1, 'info', 0)");
+    expect_refusal("a.roof", "computed");
+    unlink("a.roof");
+}
+
+/* Names that SQLite would not take as names of files. */
+static void test_odd_names(void **state) {
+    (void)state;
+    static const char *const names[] = {
+        "file:a.roof", "file:a.roof?mode=memory", ":memory:",     "a?b#c%41.roof",
+        "-o",          "\xFF\xFE.roof",           "a\nb\x1b[1m'", "file:///etc/passwd"};
+    rp_error error;
+    make_file("a.roof", 7);
+    change("a.roof", "UPDATE kernels SET id = id + 10"); /* what "file:a.roof" must not reach */
+    for (size_t i = 0; i + 1 < sizeof names / sizeof *names; i++) {
+        make_file(names[i], 20);
+        ok(read_all(names[i], &error), &error);
+        unlink(names[i]);
+    }
+    assert_int_equal(read_all(names[7], &error), RP_INPUT);
+    unlink("a.roof");
+}
+
 static void test_cut(void **state) {
     (void)state;
     struct stat info;
@@ -319,6 +364,7 @@ int main(void) {
         cmocka_unit_test(test_reopen),        cmocka_unit_test(test_versions),
         cmocka_unit_test(test_other_files),   cmocka_unit_test(test_inconsistent),
         cmocka_unit_test(test_cut),           cmocka_unit_test(test_hostile_schema),
+        cmocka_unit_test(test_endless),       cmocka_unit_test(test_odd_names),
         cmocka_unit_test(test_flipped_bytes), cmocka_unit_test(test_read_only),
         cmocka_unit_test(test_no_place),      cmocka_unit_test(test_abandon),
         cmocka_unit_test(test_no_room),       cmocka_unit_test(test_killed)};
