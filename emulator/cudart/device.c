@@ -5,6 +5,7 @@
  */
 #include "emulator/cudart/door.h"
 #include "emulator/memory/model.h"
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -525,40 +526,49 @@ DOOR_EXPORT(cudaError_t, cudaDeviceGetP2PAttribute, int *value, int number, int 
     return door_return(error);
 }
 
-/* ---- The driver: there is none behind this door
- * --------------------------------------------------- */
+/* ---- The driver: the door beside this one, where it is loaded ----------------------------------
+ */
 
-static cudaError_t no_entry_point(void **function, int *status) {
+static cudaError_t entry_point(const char *symbol, void **function, unsigned version,
+                               unsigned long long flags, int *status) {
+    enum { FOUND, NOT_FOUND };
     cudaError_t error = door_enter_query();
     if (error)
         return error;
-    if (function)
-        *function = NULL;
+    if (!symbol || !function)
+        return cudaErrorInvalidValue;
+    void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+    int (*find)(const char *, void **, int, uint64_t, int *) =
+        driver ? (int (*)(const char *, void **, int, uint64_t, int *))dlsym(driver,
+                                                                             "cuGetProcAddress_v2")
+               : NULL;
+    int found = NOT_FOUND;
+    *function = NULL;
+    if (find)
+        find(symbol, function, (int)version, flags, &found);
     if (status)
-        *status = 1; /* symbol not found */
-    return cudaErrorSymbolNotFound;
+        *status = found;
+    return *function ? cudaSuccess : cudaErrorSymbolNotFound;
 }
 
 DOOR_EXPORT(cudaError_t, cudaGetDriverEntryPoint, const char *symbol, void **function,
             unsigned long long flags, int *status) {
-    (void)symbol, (void)flags;
-    return door_return(no_entry_point(function, status));
+    return door_return(entry_point(symbol, function, DRIVER_VERSION, flags, status));
 }
 
 DOOR_EXPORT(cudaError_t, cudaGetDriverEntryPoint_ptsz, const char *symbol, void **function,
             unsigned long long flags, int *status) {
-    (void)symbol, (void)flags;
-    return door_return(no_entry_point(function, status));
+    enum { PER_THREAD = 2 };
+    return door_return(entry_point(symbol, function, DRIVER_VERSION, flags | PER_THREAD, status));
 }
 
 DOOR_EXPORT(cudaError_t, cudaGetDriverEntryPointByVersion, const char *symbol, void **function,
             unsigned version, unsigned long long flags, int *status) {
-    (void)symbol, (void)version, (void)flags;
-    return door_return(no_entry_point(function, status));
+    return door_return(entry_point(symbol, function, version, flags, status));
 }
 
 DOOR_EXPORT(cudaError_t, cudaGetDriverEntryPointByVersion_ptsz, const char *symbol, void **function,
             unsigned version, unsigned long long flags, int *status) {
-    (void)symbol, (void)version, (void)flags;
-    return door_return(no_entry_point(function, status));
+    enum { PER_THREAD = 2 };
+    return door_return(entry_point(symbol, function, version, flags | PER_THREAD, status));
 }

@@ -239,6 +239,7 @@ static cudaError_t run(door_device *d, door_stream *stream, const request *r, em
                               .device = d->index,
                               .stream = stream->id,
                               .launch = &launch,
+                              .info = emu_kernel_get_info(kernel),
                               .counts = &counts};
     pthread_mutex_lock(&d->run);
     emu_status status = run_counted(d, stream, r, &launch, &event, &fault);

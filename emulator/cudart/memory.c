@@ -369,6 +369,20 @@ enum {
     POOL_USED_HIGH
 };
 
+static void tell_pool(const door_pool *pool, int operation, size_t keep) {
+    const emu_observer *observer = door_observer();
+    if (observer && observer->pool)
+        observer->pool(
+            &(emu_pool_event){.device = pool->device->index,
+                              .operation = operation,
+                              .pool_handle = pool,
+                              .keep = keep,
+                              .release_threshold = pool->attribute[POOL_RELEASE_THRESHOLD],
+                              .pool_bytes = pool->attribute[POOL_USED],
+                              .time_s = door.now_s,
+                              .correlation = door_api_correlation()});
+}
+
 static door_pool *find_pool(cudaMemPool_t handle) {
     pthread_mutex_lock(&door.lock);
     door_pool *p = door.pools;
@@ -520,6 +534,7 @@ static cudaError_t create_pool(cudaMemPool_t *pool, const cudaMemPoolProps *prop
     p->next = door.pools;
     door.pools = *pool = p;
     pthread_mutex_unlock(&door.lock);
+    tell_pool(p, 1, 0);
     return cudaSuccess;
 }
 
@@ -543,6 +558,8 @@ DOOR_EXPORT(cudaError_t, cudaMemPoolDestroy, cudaMemPool_t handle) {
             found->device->pool = &found->device->default_pool;
     }
     pthread_mutex_unlock(&door.lock);
+    if (found)
+        tell_pool(found, 2, 0);
     free(found);
     return door_return(found ? cudaSuccess : cudaErrorInvalidValue);
 }
@@ -576,9 +593,11 @@ DOOR_EXPORT(cudaError_t, cudaMemPoolSetAttribute, cudaMemPool_t pool, int number
 }
 
 DOOR_EXPORT(cudaError_t, cudaMemPoolTrimTo, cudaMemPool_t pool, size_t keep) {
-    (void)keep; /* nothing is held back */
     cudaError_t error = door_enter_query();
-    return door_return(error ? error : find_pool(pool) ? cudaSuccess : cudaErrorInvalidValue);
+    const door_pool *p = error ? NULL : find_pool(pool);
+    if (p) /* nothing is held back, so nothing goes */
+        tell_pool(p, 3, keep);
+    return door_return(error ? error : p ? cudaSuccess : cudaErrorInvalidValue);
 }
 
 DOOR_EXPORT(cudaError_t, cudaMemPoolSetAccess, cudaMemPool_t pool, const cudaMemAccessDesc *list,

@@ -7,6 +7,7 @@
 #include "emulator/fatbin/fatbin.h"
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 typedef struct door_variable {
     const void *host;
@@ -338,11 +339,18 @@ static void bind_managed(door_module *m, emu_module *module) {
     }
 }
 
+static double wall_s(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
 /* With program.lock held. NAME is what is wanted, for messages. */
 static cudaError_t load_module(door_module *m, door_device *d, const char *name,
                                emu_module **module) {
     struct on_device *on = &m->on[d->index];
     if (!on->module && !on->error) {
+        double began_s = wall_s();
         if (!m->readable) {
             door_say("error", "%s: %s", name, m->complaint);
             on->error = cudaErrorInvalidKernelImage;
@@ -354,7 +362,7 @@ static cudaError_t load_module(door_module *m, door_device *d, const char *name,
             bind_managed(m, on->module);
             warn_target(d, emu_module_ptx_target(on->module));
             if (door_observer() && door_observer()->module_loaded)
-                door_observer()->module_loaded(d->index);
+                door_observer()->module_loaded(d->index, wall_s() - began_s);
         }
     }
     *module = on->module;

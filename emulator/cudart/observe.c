@@ -210,8 +210,29 @@ static int table_module_unload(void *module) {
     return (int)door_image_unload(module);
 }
 
+static bool table_memory_range(uint64_t address, uint64_t *base, uint64_t *size) {
+    door_place place;
+    if (!door_find_memory((const void *)(uintptr_t)address, &place))
+        return false;
+    *base = place.base;
+    *size = place.size;
+    return true;
+}
+
 static const char *table_kernel_name(const void *kernel) {
     return ((const door_function *)kernel)->name;
+}
+
+static const void *table_kernel_host(const void *kernel) {
+    return ((const door_function *)kernel)->host;
+}
+
+static void *table_symbol(const char *name) {
+    static void *self;
+    Dl_info info;
+    if (!self && dladdr((const void *)(uintptr_t)table_symbol, &info))
+        self = dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD);
+    return self ? dlsym(self, name) : NULL;
 }
 
 static uint64_t table_stream_id(const void *stream, int device) {
@@ -237,7 +258,10 @@ const emu_doors *emu_doors_table(void) {
                                     .module_kernel = table_module_kernel,
                                     .module_global = table_module_global,
                                     .module_unload = table_module_unload,
+                                    .memory_range = table_memory_range,
                                     .kernel_name = table_kernel_name,
+                                    .kernel_host = table_kernel_host,
+                                    .symbol = table_symbol,
                                     .stream_id = table_stream_id};
     return &table;
 }

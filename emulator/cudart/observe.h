@@ -41,6 +41,7 @@ typedef struct emu_launch_event {
     int device;
     uint64_t stream;
     const emu_launch *launch;
+    const emu_kernel_info *info;
     const emu_counts *counts;
     double start_s, end_s;
     emu_status status;
@@ -69,6 +70,16 @@ typedef struct emu_memory_event {
     uint32_t correlation;
 } emu_memory_event;
 
+/* A pool is made, is about to go, or is trimmed. */
+typedef struct emu_pool_event {
+    int device;
+    int operation; /* 1 made, 2 goes, 3 trimmed to KEEP bytes */
+    const void *pool_handle;
+    uint64_t keep, release_threshold, pool_bytes;
+    double time_s;
+    uint32_t correlation;
+} emu_pool_event;
+
 typedef struct emu_context_event {
     bool created; /* false: about to go */
     int device;
@@ -88,9 +99,10 @@ typedef struct emu_observer {
     void (*launch)(const emu_launch_event *event);
     void (*copy)(const emu_copy_event *event);
     void (*memory)(const emu_memory_event *event);
+    void (*pool)(const emu_pool_event *event);
     void (*context)(const emu_context_event *event);
     void (*stream)(const emu_stream_event *event);
-    void (*module_loaded)(int device);
+    void (*module_loaded)(int device, double seconds); /* the host's real time for it */
     void (*ends)(void); /* the process: after the program's exit handlers */
 } emu_observer;
 
@@ -129,7 +141,11 @@ typedef struct emu_doors {
     int (*module_kernel)(void *module, const char *name, void **kernel);
     int (*module_global)(void *module, const char *name, uint64_t *address, uint64_t *size);
     int (*module_unload)(void *module);
+    /* The allocation around an address, the program's registered memory included. */
+    bool (*memory_range)(uint64_t address, uint64_t *base, uint64_t *size);
     const char *(*kernel_name)(const void *kernel);
+    const void *(*kernel_host)(const void *kernel); /* by which the runtime's functions name it */
+    void *(*symbol)(const char *name);              /* an exported function of the runtime's door */
     uint64_t (*stream_id)(const void *stream, int device);
 } emu_doors;
 

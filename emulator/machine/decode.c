@@ -1744,8 +1744,8 @@ static bool decode_barrier(decoder *d) {
         }
         return o != NULL;
     }
-    if (has(d, "cluster")) /* clusters of one block: its own barrier */
-        return decode_nothing(d);
+    if (has(d, "cluster"))
+        return unsupported(d);
     bool red = has(d, "red"), wait = !has(d, "arrive");
     int first = red ? 1 : 0;
     if (!need(d, red ? 3 : 1, red ? 4 : 2))

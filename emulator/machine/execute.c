@@ -872,6 +872,33 @@ INLINE int reach(emu_warp *w, const emu_op *o, int space, bool generic, emu_acce
             EACH_LANE(w->mask) GET;                                                                \
     } while (0)
 
+/* 32-bit loads of all lanes at places that follow no pattern over the warp: often they do over a
+ * quarter of it (rows of a tile). */
+INLINE GUEST void fetch_by_quarters(uint32_t *d, const reached *r, uint32_t offset) {
+    enum { QUARTER = WARP / 4 };
+    for (uint32_t q = 0; q < WARP; q += QUARTER) {
+        const uint64_t *address = r->address + q, first = address[0];
+        uint64_t gaps = 0, differs = 0;
+        for (uint32_t l = 0; l < QUARTER; l++) {
+            gaps |= address[l] ^ (first + 4 * (uint64_t)l);
+            differs |= address[l] ^ first;
+        }
+        const uint8_t *from = host_of(r, q) + offset;
+        if (gaps == 0) {
+            memcpy(d + q, from, 4 * QUARTER);
+        } else if (differs == 0) {
+            uint32_t value;
+            memcpy(&value, from, 4);
+            for (uint32_t l = 0; l < QUARTER; l++)
+                d[q + l] = value;
+        } else {
+            const uint64_t host = r->host + offset;
+            for (uint32_t l = 0; l < QUARTER; l++)
+                memcpy(&d[q + l], (const void *)(uintptr_t)(host + address[l]), 4);
+        }
+    }
+}
+
 /* Element at OFFSET of every lane into register REF. */
 INLINE GUEST void fetch(emu_warp *w, const reached *r, uint32_t ref, uint32_t offset,
                         uint32_t bytes, bool wide, bool sign, bool only) {
@@ -883,8 +910,10 @@ INLINE GUEST void fetch(emu_warp *w, const reached *r, uint32_t ref, uint32_t of
             uint32_t value;
             memcpy(&value, host_of(r, 0) + offset, 4);
             LANE_LOOP d[l] = value;
+        } else if (w->mask == ALL_LANES) {
+            fetch_by_quarters(d, r, offset);
         } else {
-            COPY_LANES(uint32_t, memcpy(&d[l], host_of(r, l) + offset, 4));
+            EACH_LANE(w->mask) memcpy(&d[l], host_of(r, l) + offset, 4);
         }
     } else if (bytes == 8) {
         uint64_t *d = at(w, ref);

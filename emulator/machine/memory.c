@@ -13,9 +13,8 @@
 #include <unistd.h>
 
 enum { POISON = 0xFF }; /* a NaN as a floating-point number, -1 as an index: it shows */
-#define MAP_CHUNK  (UINT64_C(16) << 20)
-#define HOST_ARENA (UINT64_C(1) << 40)
-#define GRANULE    UINT64_C(256)
+#define MAP_CHUNK (UINT64_C(16) << 20)
+#define GRANULE   UINT64_C(256)
 
 static uint64_t round_up(uint64_t value, uint64_t unit) {
     return (value + unit - 1) / unit * unit;
@@ -47,6 +46,13 @@ static int make_poison(void) {
     return file;
 }
 
+/* Addresses for pinned memory: twice what the host has. */
+static uint64_t host_arena_bytes(void) {
+    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    uint64_t bytes = pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : MAP_CHUNK * 64;
+    return round_up(2 * bytes, MAP_CHUNK);
+}
+
 bool emu_memory_open(emu_device *device, emu_fault *fault) {
     /* twice the capacity of addresses, so that fragmentation never ends a program before its
      * memory is used up */
@@ -54,7 +60,7 @@ bool emu_memory_open(emu_device *device, emu_fault *fault) {
     pthread_mutex_init(&device->memory_lock, NULL);
     device->poison_file = make_poison();
     if (device->poison_file < 0 || !reserve(&device->device_arena, size) ||
-        !reserve(&device->host_arena, HOST_ARENA)) {
+        !reserve(&device->host_arena, host_arena_bytes())) {
         emu_fail(fault, EMU_OUT_OF_MEMORY,
                  "cannot reserve %llu bytes of address space for the emulated device's memory "
                  "(is there a limit on virtual memory? try ulimit -v unlimited)",

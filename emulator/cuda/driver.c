@@ -1,0 +1,672 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Start of the driver's door, devices, contexts, errors, and how functions are found by name.
+ */
+#include "emulator/cuda/driver.h"
+#include "emulator/cuda/find.h"
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+driver_runtime runtime;
+
+typedef struct driver_context {
+    struct driver_context *next;
+    int device;
+    unsigned flags;
+    uint32_t uid;
+    void *primary; /* the runtime's own handle of a primary context; NULL: made by cuCtxCreate */
+} driver_context;
+
+enum { STACK = 64, MAX_DEVICES = 16, FIRST_UID = MAX_DEVICES + 1 };
+
+static struct {
+    pthread_mutex_t lock;
+    const emu_doors *doors;
+    atomic_bool initialised;
+    driver_context *made; /* by cuCtxCreate */
+    driver_context primary[MAX_DEVICES];
+    int retained[MAX_DEVICES];
+    uint32_t next_uid;
+} driver = {.lock = PTHREAD_MUTEX_INITIALIZER, .next_uid = FIRST_UID};
+
+/* Contexts that were pushed; the last is current. Empty: the runtime's choice counts. */
+static _Thread_local struct {
+    void *context[STACK];
+    int depth;
+} stack;
+
+/* ---- Start -----------------------------------------------------------------------------------
+ */
+
+const emu_doors *driver_doors(void) {
+    return driver.doors;
+}
+
+static bool bind_runtime(const emu_doors *doors) {
+    bool whole = true;
+#define BIND(name, ...)                                                                            \
+    runtime.name = (cudaError_t(*)(__VA_ARGS__))doors->symbol(#name);                              \
+    whole = whole && runtime.name;
+    RUNTIME_FUNCTIONS(BIND)
+#undef BIND
+    return whole;
+}
+
+static void find(void) {
+    const emu_doors *found[2];
+    int count = emu_find_doors(found), chosen = 0;
+    for (int i = 0; i < count; i++)
+        if (found[i]->started())
+            chosen = i;
+    if (count && bind_runtime(found[chosen]))
+        driver.doors = found[chosen];
+}
+
+static int open_doors(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, find);
+    return driver.doors ? CUDA_SUCCESS : CUDA_ERROR_NO_DEVICE;
+}
+
+DRIVER_EXPORT(cuInit, unsigned flags) {
+    int error = flags ? CUDA_ERROR_INVALID_VALUE : open_doors();
+    if (!error)
+        error = driver_error(driver.doors->start());
+    if (!error)
+        atomic_store(&driver.initialised, true);
+    return error;
+}
+
+static driver_context *find_context(const void *handle);
+
+int driver_ready(bool context) {
+    if (!atomic_load(&driver.initialised)) {
+        /* A program of the runtime's that calls the driver has initialised it. */
+        if (open_doors() || !driver.doors->started())
+            return CUDA_ERROR_NOT_INITIALIZED;
+        int error = cuInit(0);
+        if (error)
+            return error;
+    }
+    if (!context)
+        return CUDA_SUCCESS;
+    return driver_current() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+}
+
+/* ---- Errors ----------------------------------------------------------------------------------
+ */
+
+int driver_error(int runtime_error) {
+    switch (runtime_error) {
+    case cudaErrorInvalidConfiguration:
+    case cudaErrorInvalidPitchValue:
+    case cudaErrorInvalidMemcpyDirection:
+    case cudaErrorMissingConfiguration:
+        return CUDA_ERROR_INVALID_VALUE;
+    case cudaErrorInvalidSymbol:
+    case cudaErrorInvalidDeviceFunction:
+        return CUDA_ERROR_NOT_FOUND;
+    default:
+        return runtime_error; /* the others have the same numbers */
+    }
+}
+
+int driver_leave(int runtime_error) {
+    return driver.doors->leave(driver_error(runtime_error));
+}
+
+int driver_not_supported(const char *function) {
+    enum { SEEN = 64 };
+    static const char *seen[SEEN];
+    static int count;
+    char text[256];
+    bool fresh = true;
+    if (open_doors())
+        return CUDA_ERROR_NOT_INITIALIZED;
+    pthread_mutex_lock(&driver.lock);
+    for (int i = 0; i < count; i++)
+        fresh = fresh && strcmp(seen[i], function) != 0;
+    if (fresh && count < SEEN)
+        seen[count++] = function;
+    pthread_mutex_unlock(&driver.lock);
+    snprintf(text, sizeof text,
+             "%s is not supported on an emulated device; it returns CUDA_ERROR_NOT_SUPPORTED",
+             function);
+    if (fresh)
+        driver.doors->say("error", text);
+    return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+static const struct {
+    int value;
+    const char *name;
+} names[] = {
+    {0, "CUDA_SUCCESS"},
+    {1, "CUDA_ERROR_INVALID_VALUE"},
+    {2, "CUDA_ERROR_OUT_OF_MEMORY"},
+    {3, "CUDA_ERROR_NOT_INITIALIZED"},
+    {100, "CUDA_ERROR_NO_DEVICE"},
+    {101, "CUDA_ERROR_INVALID_DEVICE"},
+    {200, "CUDA_ERROR_INVALID_IMAGE"},
+    {201, "CUDA_ERROR_INVALID_CONTEXT"},
+    {209, "CUDA_ERROR_NO_BINARY_FOR_GPU"},
+    {215, "CUDA_ERROR_UNSUPPORTED_LIMIT"},
+    {217, "CUDA_ERROR_PEER_ACCESS_UNSUPPORTED"},
+    {218, "CUDA_ERROR_INVALID_PTX"},
+    {301, "CUDA_ERROR_FILE_NOT_FOUND"},
+    {400, "CUDA_ERROR_INVALID_HANDLE"},
+    {500, "CUDA_ERROR_NOT_FOUND"},
+    {600, "CUDA_ERROR_NOT_READY"},
+    {700, "CUDA_ERROR_ILLEGAL_ADDRESS"},
+    {701, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES"},
+    {702, "CUDA_ERROR_LAUNCH_TIMEOUT"},
+    {705, "CUDA_ERROR_PEER_ACCESS_NOT_ENABLED"},
+    {708, "CUDA_ERROR_PRIMARY_CONTEXT_ACTIVE"},
+    {710, "CUDA_ERROR_ASSERT"},
+    {712, "CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED"},
+    {713, "CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED"},
+    {715, "CUDA_ERROR_ILLEGAL_INSTRUCTION"},
+    {716, "CUDA_ERROR_MISALIGNED_ADDRESS"},
+    {719, "CUDA_ERROR_LAUNCH_FAILED"},
+    {720, "CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE"},
+    {800, "CUDA_ERROR_NOT_PERMITTED"},
+    {801, "CUDA_ERROR_NOT_SUPPORTED"},
+    {999, "CUDA_ERROR_UNKNOWN"},
+};
+
+DRIVER_EXPORT(cuGetErrorName, int error, const char **name) {
+    for (size_t i = 0; name && i < sizeof names / sizeof *names; i++)
+        if (names[i].value == error) {
+            *name = names[i].name;
+            return CUDA_SUCCESS;
+        }
+    if (name)
+        *name = NULL;
+    return CUDA_ERROR_INVALID_VALUE;
+}
+
+/* The sentences are the runtime's. */
+DRIVER_EXPORT(cuGetErrorString, int error, const char **text) {
+    const char *name;
+    int known = cuGetErrorName(error, &name);
+    if (!text || known || open_doors()) {
+        if (text)
+            *text = NULL;
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    const char *(*get)(int) = (const char *(*)(int))driver.doors->symbol("cudaGetErrorString");
+    *text = get(error);
+    return CUDA_SUCCESS;
+}
+
+/* ---- Devices ---------------------------------------------------------------------------------
+ */
+
+DRIVER_EXPORT(cuDriverGetVersion, int *version) {
+    if (!version)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (open_doors())
+        return CUDA_ERROR_NOT_INITIALIZED;
+    *version = driver.doors->cudart >= 13 ? 13000 : 12080;
+    return CUDA_SUCCESS;
+}
+
+static int device_at(int index, emu_door_device *device) {
+    int error = driver_ready(false);
+    if (error)
+        return error;
+    return driver.doors->device(index, device) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+}
+
+DRIVER_EXPORT(cuDeviceGetCount, int *count) {
+    int error = driver_ready(false);
+    if (!error && !count)
+        error = CUDA_ERROR_INVALID_VALUE;
+    if (!error)
+        *count = driver.doors->device_count();
+    return error;
+}
+
+DRIVER_EXPORT(cuDeviceGet, int *device, int ordinal) {
+    emu_door_device found;
+    int error = device_at(ordinal, &found);
+    if (!error && !device)
+        error = CUDA_ERROR_INVALID_VALUE;
+    if (!error)
+        *device = ordinal;
+    return error;
+}
+
+DRIVER_EXPORT(cuDeviceGetName, char *name, int length, int device) {
+    emu_door_device found;
+    int error = device_at(device, &found);
+    if (!error && (!name || length < 1))
+        error = CUDA_ERROR_INVALID_VALUE;
+    if (!error)
+        snprintf(name, (size_t)length, "%s", found.spec->name);
+    return error;
+}
+
+DRIVER_EXPORT(cuDeviceGetUuid_v2, char *uuid, int device) {
+    emu_door_device found;
+    char text[17] = "";
+    int error = device_at(device, &found);
+    if (!error && !uuid)
+        error = CUDA_ERROR_INVALID_VALUE;
+    if (error)
+        return error;
+    snprintf(text, sizeof text, "emulated %d", device);
+    memcpy(uuid, text, 16);
+    return CUDA_SUCCESS;
+}
+
+DRIVER_EXPORT(cuDeviceGetUuid, char *uuid, int device) {
+    return cuDeviceGetUuid_v2(uuid, device);
+}
+
+DRIVER_EXPORT(cuDeviceTotalMem_v2, size_t *bytes, int device) {
+    emu_door_device found;
+    int error = device_at(device, &found);
+    if (!error && !bytes)
+        error = CUDA_ERROR_INVALID_VALUE;
+    if (!error)
+        *bytes = found.spec->memory_bytes;
+    return error;
+}
+
+DRIVER_EXPORT(cuDeviceComputeCapability, int *major, int *minor, int device) {
+    emu_door_device found;
+    int error = device_at(device, &found);
+    if (!error && (!major || !minor))
+        error = CUDA_ERROR_INVALID_VALUE;
+    if (error)
+        return error;
+    *major = found.spec->cc_major;
+    *minor = found.spec->cc_minor;
+    return CUDA_SUCCESS;
+}
+
+DRIVER_QUERY(cuDeviceGetAttribute, runtime.cudaDeviceGetAttribute(value, attribute, device),
+             int *value, int attribute, int device)
+DRIVER_QUERY(cuDeviceGetPCIBusId, runtime.cudaDeviceGetPCIBusId(text, length, device), char *text,
+             int length, int device)
+DRIVER_QUERY(cuDeviceGetByPCIBusId, runtime.cudaDeviceGetByPCIBusId(device, text), int *device,
+             const char *text)
+DRIVER_QUERY(cuDeviceCanAccessPeer, runtime.cudaDeviceCanAccessPeer(can, device, peer), int *can,
+             int device, int peer)
+DRIVER_QUERY(cuDeviceGetP2PAttribute, runtime.cudaDeviceGetP2PAttribute(value, attribute, from, to),
+             int *value, int attribute, int from, int to)
+DRIVER_QUERY(cuDeviceGetDefaultMemPool, runtime.cudaDeviceGetDefaultMemPool(pool, device),
+             cudaMemPool_t *pool, int device)
+DRIVER_QUERY(cuDeviceGetMemPool, runtime.cudaDeviceGetMemPool(pool, device), cudaMemPool_t *pool,
+             int device)
+DRIVER_QUERY(cuDeviceSetMemPool, runtime.cudaDeviceSetMemPool(device, pool), int device,
+             cudaMemPool_t pool)
+
+/* ---- Contexts --------------------------------------------------------------------------------
+ */
+
+/* With the lock held. */
+static driver_context *find_context(const void *handle) {
+    emu_door_device device;
+    for (driver_context *c = driver.made; c; c = c->next)
+        if (c == handle)
+            return c;
+    for (int i = 0; i < driver.doors->device_count(); i++)
+        if (driver.doors->device(i, &device) && device.context == handle) {
+            driver.primary[i] = (driver_context){.device = i,
+                                                 .flags = driver.primary[i].flags,
+                                                 .uid = (uint32_t)i + 1,
+                                                 .primary = device.context};
+            return &driver.primary[i];
+        }
+    return NULL;
+}
+
+/* A copy: a context may go at any time. False: there is no such context. */
+static bool look_at(const void *handle, driver_context *out) {
+    pthread_mutex_lock(&driver.lock);
+    const driver_context *found = handle ? find_context(handle) : NULL;
+    if (found)
+        *out = *found;
+    pthread_mutex_unlock(&driver.lock);
+    return found != NULL;
+}
+
+/* What is current: the top of the stack; else the primary context that the runtime uses. */
+void *driver_current(void) {
+    emu_door_device device;
+    int index = 0;
+    if (stack.depth)
+        return stack.context[stack.depth - 1];
+    if (runtime.cudaGetDevice(&index) == cudaSuccess && driver.doors->device(index, &device) &&
+        device.active)
+        return device.context;
+    return NULL;
+}
+
+int driver_device(void) {
+    driver_context c;
+    return look_at(driver_current(), &c) ? c.device : 0;
+}
+
+static int switch_to(const void *handle) {
+    driver_context c;
+    if (!handle)
+        return CUDA_SUCCESS;
+    if (!look_at(handle, &c))
+        return CUDA_ERROR_INVALID_CONTEXT;
+    return driver_error((int)runtime.cudaSetDevice(c.device));
+}
+
+static int push(void *handle) {
+    if (stack.depth == STACK)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    int error = handle ? switch_to(handle) : CUDA_ERROR_INVALID_CONTEXT;
+    if (!error)
+        stack.context[stack.depth++] = handle;
+    return error;
+}
+
+static int open_device(int device) {
+    return driver_error((int)runtime.cudaInitDevice(device, 0, 0));
+}
+
+static int create_context(void **handle, unsigned flags, int device) {
+    emu_door_device found;
+    int error = device_at(device, &found);
+    if (!error && !handle)
+        error = CUDA_ERROR_INVALID_VALUE;
+    if (!error)
+        error = open_device(device);
+    if (error)
+        return error;
+    driver_context *c = calloc(1, sizeof *c);
+    if (!c)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    pthread_mutex_lock(&driver.lock);
+    *c = (driver_context){
+        .next = driver.made, .device = device, .flags = flags, .uid = driver.next_uid++};
+    driver.made = c;
+    pthread_mutex_unlock(&driver.lock);
+    driver.doors->tell_context(
+        &(emu_context_event){.created = true, .device = device, .handle = c, .uid = c->uid});
+    *handle = c;
+    return push(c);
+}
+
+DRIVER_EXPORT(cuCtxCreate_v2, void **context, unsigned flags, int device) {
+    return create_context(context, flags, device);
+}
+
+DRIVER_EXPORT(cuCtxCreate_v3, void **context, void *parameters, int count, unsigned flags,
+              int device) {
+    (void)parameters;
+    return count ? driver_not_supported("a context with execution affinity")
+                 : create_context(context, flags, device);
+}
+
+DRIVER_EXPORT(cuCtxCreate_v4, void **context, void *parameters, unsigned flags, int device) {
+    (void)parameters; /* affinity and graphics: hints that change nothing here */
+    return create_context(context, flags, device);
+}
+
+DRIVER_EXPORT(cuCtxDestroy_v2, void *context) {
+    int error = driver_ready(false);
+    if (error)
+        return error;
+    pthread_mutex_lock(&driver.lock);
+    driver_context **link = &driver.made, *found;
+    while (*link && *link != context)
+        link = &(*link)->next;
+    found = *link;
+    if (found)
+        *link = found->next;
+    pthread_mutex_unlock(&driver.lock);
+    if (!found)
+        return CUDA_ERROR_INVALID_CONTEXT;
+    driver.doors->tell_context(
+        &(emu_context_event){.device = found->device, .handle = found, .uid = found->uid});
+    if (stack.depth && stack.context[stack.depth - 1] == context)
+        stack.depth--;
+    free(found);
+    return CUDA_SUCCESS;
+}
+
+DRIVER_EXPORT(cuCtxPushCurrent_v2, void *context) {
+    int error = driver_ready(false);
+    return error ? error : push(context);
+}
+
+DRIVER_EXPORT(cuCtxPopCurrent_v2, void **context) {
+    int error = driver_ready(false);
+    if (error)
+        return error;
+    if (!stack.depth)
+        return CUDA_ERROR_INVALID_CONTEXT;
+    void *top = stack.context[--stack.depth];
+    if (context)
+        *context = top;
+    return stack.depth ? switch_to(stack.context[stack.depth - 1]) : CUDA_SUCCESS;
+}
+
+DRIVER_EXPORT(cuCtxSetCurrent, void *context) {
+    int error = driver_ready(false);
+    if (error)
+        return error;
+    if (stack.depth)
+        stack.depth--;
+    return context ? push(context) : CUDA_SUCCESS;
+}
+
+DRIVER_EXPORT(cuCtxGetCurrent, void **context) {
+    int error = driver_ready(false);
+    if (!error && !context)
+        error = CUDA_ERROR_INVALID_VALUE;
+    if (!error)
+        *context = driver_current();
+    return error;
+}
+
+DRIVER_EXPORT(cuCtxGetDevice, int *device) {
+    int error = driver_ready(true);
+    if (!error && !device)
+        error = CUDA_ERROR_INVALID_VALUE;
+    if (!error)
+        *device = driver_device();
+    return error;
+}
+
+DRIVER_EXPORT(cuCtxGetId, void *context, unsigned long long *id) {
+    driver_context c;
+    int error = driver_ready(!context);
+    if (!error && !id)
+        error = CUDA_ERROR_INVALID_VALUE;
+    if (!error && !look_at(context ? context : driver_current(), &c))
+        error = CUDA_ERROR_INVALID_CONTEXT;
+    if (!error)
+        *id = c.uid;
+    return error;
+}
+
+DRIVER_EXPORT(cuCtxGetFlags, unsigned *flags) {
+    driver_context c;
+    int error = driver_ready(true);
+    if (!error && !flags)
+        error = CUDA_ERROR_INVALID_VALUE;
+    if (!error && !look_at(driver_current(), &c))
+        error = CUDA_ERROR_INVALID_CONTEXT;
+    if (!error)
+        *flags = c.flags;
+    return error;
+}
+
+DRIVER_EXPORT(cuCtxGetApiVersion, void *context, unsigned *version) {
+    (void)context;
+    int error = driver_ready(false);
+    if (!error && !version)
+        error = CUDA_ERROR_INVALID_VALUE;
+    if (!error)
+        *version = 3020;
+    return error;
+}
+
+DRIVER_CALL(cuCtxSynchronize, runtime.cudaDeviceSynchronize(), void)
+DRIVER_CALL(cuCtxGetLimit, runtime.cudaDeviceGetLimit(value, limit), size_t *value, unsigned limit)
+DRIVER_CALL(cuCtxSetLimit, runtime.cudaDeviceSetLimit(limit, value), unsigned limit, size_t value)
+DRIVER_CALL(cuCtxGetStreamPriorityRange, runtime.cudaDeviceGetStreamPriorityRange(least, greatest),
+            int *least, int *greatest)
+DRIVER_CALL(cuCtxEnablePeerAccess, cudaErrorPeerAccessUnsupported, void *peer, unsigned flags)
+DRIVER_CALL(cuCtxDisablePeerAccess, cudaErrorPeerAccessNotEnabled, void *peer)
+DRIVER_CALL(cuCtxSetCacheConfig, cudaSuccess, int config)
+DRIVER_CALL(cuCtxSetSharedMemConfig, cudaSuccess, int config)
+DRIVER_CALL(cuProfilerStart, runtime.cudaProfilerStart(), void)
+DRIVER_CALL(cuProfilerStop, runtime.cudaProfilerStop(), void)
+
+/* ---- Primary contexts ------------------------------------------------------------------------
+ */
+
+DRIVER_EXPORT(cuDevicePrimaryCtxRetain, void **context, int device) {
+    emu_door_device found;
+    int error = device_at(device, &found);
+    if (!error && !context)
+        error = CUDA_ERROR_INVALID_VALUE;
+    if (!error)
+        error = open_device(device);
+    if (error)
+        return error;
+    pthread_mutex_lock(&driver.lock);
+    driver.retained[device]++;
+    pthread_mutex_unlock(&driver.lock);
+    *context = found.context;
+    return CUDA_SUCCESS;
+}
+
+/* The real driver takes the context down with its last user; here it stays for the runtime, which
+ * may use it unseen. */
+DRIVER_EXPORT(cuDevicePrimaryCtxRelease_v2, int device) {
+    emu_door_device found;
+    int error = device_at(device, &found);
+    if (error)
+        return error;
+    pthread_mutex_lock(&driver.lock);
+    bool held = driver.retained[device] > 0;
+    driver.retained[device] -= held;
+    pthread_mutex_unlock(&driver.lock);
+    return held ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+}
+
+DRIVER_EXPORT(cuDevicePrimaryCtxReset_v2, int device) {
+    emu_door_device found;
+    int before = 0, error = device_at(device, &found);
+    if (error)
+        return error;
+    runtime.cudaGetDevice(&before);
+    runtime.cudaSetDevice(device);
+    error = driver_error((int)runtime.cudaDeviceReset());
+    runtime.cudaSetDevice(before);
+    return error;
+}
+
+DRIVER_EXPORT(cuDevicePrimaryCtxSetFlags_v2, int device, unsigned flags) {
+    emu_door_device found;
+    int error = device_at(device, &found);
+    if (error)
+        return error;
+    pthread_mutex_lock(&driver.lock);
+    driver.primary[device].flags = flags;
+    pthread_mutex_unlock(&driver.lock);
+    return CUDA_SUCCESS;
+}
+
+DRIVER_EXPORT(cuDevicePrimaryCtxGetState, int device, unsigned *flags, int *active) {
+    emu_door_device found;
+    int error = device_at(device, &found);
+    if (!error && (!flags || !active))
+        error = CUDA_ERROR_INVALID_VALUE;
+    if (error)
+        return error;
+    *flags = driver.primary[device].flags;
+    *active = found.active;
+    return CUDA_SUCCESS;
+}
+
+DRIVER_EXPORT(cuDevicePrimaryCtxRelease, int device) {
+    return cuDevicePrimaryCtxRelease_v2(device);
+}
+
+DRIVER_EXPORT(cuDevicePrimaryCtxReset, int device) {
+    return cuDevicePrimaryCtxReset_v2(device);
+}
+
+DRIVER_EXPORT(cuDevicePrimaryCtxSetFlags, int device, unsigned flags) {
+    return cuDevicePrimaryCtxSetFlags_v2(device, flags);
+}
+
+/* ---- Functions by name -----------------------------------------------------------------------
+ */
+
+/* Private interfaces of the real driver's: there are none. */
+DRIVER_EXPORT(cuGetExportTable, const void **table, const void *id) {
+    (void)id;
+    if (table)
+        *table = NULL;
+    return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+/* What SYMBOL meant before CUDA 13, where its arguments changed then; NULL: they did not. */
+static const char *old_version(const char *symbol, int version) {
+    static const char *const changed[][2] = {
+        {"cuCtxCreate", "_v2"}, {"cuMemAdvise", ""}, {"cuMemPrefetchAsync", ""}};
+    for (size_t i = 0; version < 13000 && i < sizeof changed / sizeof *changed; i++)
+        if (!strcmp(changed[i][0], symbol))
+            return changed[i][1];
+    return !strcmp(symbol, "cuGetProcAddress") && version < 12000 ? "" : NULL;
+}
+
+/* The version of SYMBOL that a program of VERSION means, the thread's own default stream first
+ * where that is asked for. */
+static void *find_symbol(const char *symbol, int version, bool per_thread) {
+    static const char *const newest[] = {"_v4", "_v3", "_v2", ""};
+    static const char *const threads[] = {"_ptsz", "_ptds"};
+    static void *self;
+    const char *old = old_version(symbol, version);
+    const char *const *versions = old ? &old : newest;
+    size_t count = old ? 1 : sizeof newest / sizeof *newest;
+    char name[160];
+    Dl_info info;
+    if (!self && dladdr((const void *)(uintptr_t)find_symbol, &info))
+        self = dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD);
+    for (size_t i = 0; self && i < count; i++) {
+        void *found = NULL;
+        for (int t = 0; per_thread && !found && t < 2; t++) {
+            snprintf(name, sizeof name, "%.120s%s%s", symbol, versions[i], threads[t]);
+            found = dlsym(self, name);
+        }
+        snprintf(name, sizeof name, "%.120s%s", symbol, versions[i]);
+        if (!found)
+            found = dlsym(self, name);
+        if (found)
+            return found;
+    }
+    return NULL;
+}
+
+DRIVER_EXPORT(cuGetProcAddress_v2, const char *symbol, void **function, int version, uint64_t flags,
+              int *status) {
+    enum { PER_THREAD = 2, FOUND = 0, NOT_FOUND = 1 };
+    if (!symbol || !function)
+        return CUDA_ERROR_INVALID_VALUE;
+    *function = find_symbol(symbol, version, (flags & PER_THREAD) != 0);
+    if (status)
+        *status = *function ? FOUND : NOT_FOUND;
+    return *function ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+}
+
+DRIVER_EXPORT(cuGetProcAddress, const char *symbol, void **function, int version, uint64_t flags) {
+    return cuGetProcAddress_v2(symbol, function, version, flags, NULL);
+}

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Memory, copies and fills through the driver's door.
+ */
+#include "emulator/cuda/driver.h"
+#include <string.h>
+
+enum { HOST_ALLOC_KNOWN = 7 };
+
+/* ---- Allocation ------------------------------------------------------------------------------
+ */
+
+static cudaError_t allocate(device_pointer *out, size_t size) {
+    void *block = NULL;
+    if (!out || !size)
+        return cudaErrorInvalidValue;
+    cudaError_t error = runtime.cudaMalloc(&block, size);
+    *out = (device_pointer)(uintptr_t)block;
+    return error;
+}
+
+static cudaError_t allocate_pitched(device_pointer *out, size_t *pitch, size_t width, size_t rows) {
+    void *block = NULL;
+    if (!out || !width || !rows)
+        return cudaErrorInvalidValue;
+    cudaError_t error = runtime.cudaMallocPitch(&block, pitch, width, rows);
+    *out = (device_pointer)(uintptr_t)block;
+    return error;
+}
+
+static cudaError_t allocate_managed(device_pointer *out, size_t size, unsigned flags) {
+    void *block = NULL;
+    if (!out)
+        return cudaErrorInvalidValue;
+    cudaError_t error = runtime.cudaMallocManaged(&block, size, flags);
+    *out = (device_pointer)(uintptr_t)block;
+    return error;
+}
+
+static cudaError_t allocate_host(void **out, size_t size, unsigned flags) {
+    if (!out || !size)
+        return cudaErrorInvalidValue;
+    return runtime.cudaHostAlloc(out, size, flags & HOST_ALLOC_KNOWN);
+}
+
+static cudaError_t allocate_async(device_pointer *out, size_t size, cudaMemPool_t pool,
+                                  cudaStream_t stream) {
+    void *block = NULL;
+    if (!out || !size)
+        return cudaErrorInvalidValue;
+    cudaError_t error = pool ? runtime.cudaMallocFromPoolAsync(&block, size, pool, stream)
+                             : runtime.cudaMallocAsync(&block, size, stream);
+    *out = (device_pointer)(uintptr_t)block;
+    return error;
+}
+
+static cudaError_t host_to_device(device_pointer *out, void *host, unsigned flags) {
+    void *device = NULL;
+    cudaError_t error = runtime.cudaHostGetDevicePointer(&device, host, flags);
+    if (!error && out)
+        *out = (device_pointer)(uintptr_t)device;
+    return out ? error : cudaErrorInvalidValue;
+}
+
+DRIVER_CALL(cuMemAlloc_v2, allocate(out, size), device_pointer *out, size_t size)
+DRIVER_CALL(cuMemAllocPitch_v2, allocate_pitched(out, pitch, width, rows), device_pointer *out,
+            size_t *pitch, size_t width, size_t rows, unsigned element)
+DRIVER_CALL(cuMemAllocManaged, allocate_managed(out, size, flags), device_pointer *out, size_t size,
+            unsigned flags)
+DRIVER_CALL(cuMemAllocHost_v2, allocate_host(out, size, 0), void **out, size_t size)
+DRIVER_CALL(cuMemHostAlloc, allocate_host(out, size, flags), void **out, size_t size,
+            unsigned flags)
+DRIVER_CALL(cuMemFree_v2, runtime.cudaFree(pointer(block)), device_pointer block)
+DRIVER_CALL(cuMemFreeHost, runtime.cudaFreeHost(block), void *block)
+DRIVER_CALL(cuMemHostRegister_v2, runtime.cudaHostRegister(block, size, flags), void *block,
+            size_t size, unsigned flags)
+DRIVER_CALL(cuMemHostUnregister, runtime.cudaHostUnregister(block), void *block)
+DRIVER_CALL(cuMemHostGetDevicePointer_v2, host_to_device(out, host, flags), device_pointer *out,
+            void *host, unsigned flags)
+DRIVER_CALL(cuMemHostGetFlags, runtime.cudaHostGetFlags(flags, host), unsigned *flags, void *host)
+DRIVER_CALL(cuMemGetInfo_v2, runtime.cudaMemGetInfo(left, total), size_t *left, size_t *total)
+
+DRIVER_STREAM(cuMemAllocAsync, allocate_async(out, size, NULL, stream), device_pointer *out,
+              size_t size)
+DRIVER_STREAM(cuMemAllocFromPoolAsync, allocate_async(out, size, pool, stream), device_pointer *out,
+              size_t size, cudaMemPool_t pool)
+DRIVER_STREAM(cuMemFreeAsync, runtime.cudaFreeAsync(pointer(block), stream), device_pointer block)
+
+DRIVER_QUERY(cuMemPoolCreate, runtime.cudaMemPoolCreate(pool, properties), cudaMemPool_t *pool,
+             const cudaMemPoolProps *properties)
+DRIVER_QUERY(cuMemPoolDestroy, runtime.cudaMemPoolDestroy(pool), cudaMemPool_t pool)
+DRIVER_QUERY(cuMemPoolGetAttribute, runtime.cudaMemPoolGetAttribute(pool, attribute, value),
+             cudaMemPool_t pool, int attribute, void *value)
+DRIVER_QUERY(cuMemPoolSetAttribute, runtime.cudaMemPoolSetAttribute(pool, attribute, value),
+             cudaMemPool_t pool, int attribute, void *value)
+DRIVER_QUERY(cuMemPoolTrimTo, runtime.cudaMemPoolTrimTo(pool, keep), cudaMemPool_t pool,
+             size_t keep)
+
+/* ---- What a pointer is -----------------------------------------------------------------------
+ */
+
+enum { /* CUpointer_attribute */
+       ATTRIBUTE_CONTEXT = 1,
+       ATTRIBUTE_MEMORY_TYPE = 2,
+       ATTRIBUTE_DEVICE_POINTER = 3,
+       ATTRIBUTE_HOST_POINTER = 4,
+       ATTRIBUTE_IS_MANAGED = 8,
+       ATTRIBUTE_DEVICE_ORDINAL = 9,
+       ATTRIBUTE_RANGE_START = 11,
+       ATTRIBUTE_RANGE_SIZE = 12,
+       ATTRIBUTE_MAPPED = 13
+};
+
+static cudaError_t range_of(device_pointer p, device_pointer *base, size_t *size) {
+    uint64_t at, length;
+    if (!driver_doors()->memory_range((uint64_t)p, &at, &length))
+        return cudaErrorInvalidValue;
+    if (base)
+        *base = at;
+    if (size)
+        *size = length;
+    return cudaSuccess;
+}
+
+DRIVER_EXPORT(cuMemGetAddressRange_v2, device_pointer *base, size_t *size, device_pointer p) {
+    int error = driver_ready(true);
+    if (error)
+        return error;
+    return range_of(p, base, size) ? CUDA_ERROR_NOT_FOUND : CUDA_SUCCESS;
+}
+
+static cudaError_t set_value(void *out, const cudaPointerAttributes *a, int attribute,
+                             device_pointer p) {
+    emu_door_device device = {0};
+    device_pointer base = 0;
+    size_t size = 0;
+    switch (attribute) {
+    case ATTRIBUTE_CONTEXT:
+        driver_doors()->device(a->device, &device);
+        *(void **)out = device.context;
+        return cudaSuccess;
+    case ATTRIBUTE_MEMORY_TYPE:
+        *(unsigned *)out = a->type == cudaMemoryTypeHost ? MEMORYTYPE_HOST : MEMORYTYPE_DEVICE;
+        return cudaSuccess;
+    case ATTRIBUTE_DEVICE_POINTER:
+        *(device_pointer *)out = (device_pointer)(uintptr_t)a->devicePointer;
+        return cudaSuccess;
+    case ATTRIBUTE_HOST_POINTER:
+        *(void **)out = a->hostPointer;
+        return a->hostPointer ? cudaSuccess : cudaErrorInvalidValue;
+    case ATTRIBUTE_IS_MANAGED:
+        *(unsigned *)out = a->type == cudaMemoryTypeManaged;
+        return cudaSuccess;
+    case ATTRIBUTE_DEVICE_ORDINAL:
+        *(int *)out = a->device;
+        return cudaSuccess;
+    case ATTRIBUTE_MAPPED:
+        *(unsigned *)out = 1;
+        return cudaSuccess;
+    case ATTRIBUTE_RANGE_START:
+    case ATTRIBUTE_RANGE_SIZE:
+        if (range_of(p, &base, &size))
+            return cudaErrorInvalidValue;
+        *(device_pointer *)out = attribute == ATTRIBUTE_RANGE_START ? base : size;
+        return cudaSuccess;
+    default:
+        return cudaErrorNotSupported;
+    }
+}
+
+static cudaError_t pointer_attribute(void *out, int attribute, device_pointer p) {
+    cudaPointerAttributes a;
+    if (!out)
+        return cudaErrorInvalidValue;
+    cudaError_t error = runtime.cudaPointerGetAttributes(&a, pointer(p));
+    if (!error && a.type == cudaMemoryTypeUnregistered)
+        error = cudaErrorInvalidValue;
+    return error ? error : set_value(out, &a, attribute, p);
+}
+
+/* Unlike the one below, what is not known here stays as it is. */
+static cudaError_t pointer_attributes(unsigned count, const int *attributes, void **out,
+                                      device_pointer p) {
+    if (!attributes || !out)
+        return cudaErrorInvalidValue;
+    for (unsigned i = 0; i < count; i++)
+        pointer_attribute(out[i], attributes[i], p);
+    return cudaSuccess;
+}
+
+DRIVER_CALL(cuPointerGetAttribute, pointer_attribute(out, attribute, p), void *out, int attribute,
+            device_pointer p)
+DRIVER_CALL(cuPointerGetAttributes, pointer_attributes(count, attributes, out, p), unsigned count,
+            int *attributes, void **out, device_pointer p)
+
+/* Managed memory is everywhere already. */
+static cudaError_t check_managed(device_pointer p, size_t size) {
+    device_pointer base;
+    size_t length;
+    cudaError_t error = range_of(p, &base, &length);
+    return error || size > base + length - p ? cudaErrorInvalidValue : cudaSuccess;
+}
+DRIVER_CALL(cuMemAdvise, check_managed(p, size), device_pointer p, size_t size, int advice,
+            int device)
+DRIVER_CALL(cuMemAdvise_v2, check_managed(p, size), device_pointer p, size_t size, int advice,
+            cudaMemLocation at)
+DRIVER_CALL(cuMemPrefetchAsync, check_managed(p, size), device_pointer p, size_t size, int device,
+            cudaStream_t stream)
+DRIVER_CALL(cuMemPrefetchAsync_v2, check_managed(p, size), device_pointer p, size_t size,
+            cudaMemLocation at, unsigned flags, cudaStream_t stream)
+
+/* ---- Copies ----------------------------------------------------------------------------------
+ */
+
+static cudaError_t copy(void *to, const void *from, size_t size, cudaMemcpyKind kind,
+                        cudaStream_t stream) {
+    return stream == cudaStreamPerThread ? runtime.cudaMemcpy_ptds(to, from, size, kind)
+                                         : runtime.cudaMemcpy(to, from, size, kind);
+}
+
+DRIVER_SYNC(cuMemcpy, copy(pointer(to), pointer(from), size, cudaMemcpyDefault, stream),
+            device_pointer to, device_pointer from, size_t size)
+DRIVER_SYNC(cuMemcpyHtoD_v2, copy(pointer(to), from, size, cudaMemcpyHostToDevice, stream),
+            device_pointer to, const void *from, size_t size)
+DRIVER_SYNC(cuMemcpyDtoH_v2, copy(to, pointer(from), size, cudaMemcpyDeviceToHost, stream),
+            void *to, device_pointer from, size_t size)
+DRIVER_SYNC(cuMemcpyDtoD_v2,
+            copy(pointer(to), pointer(from), size, cudaMemcpyDeviceToDevice, stream),
+            device_pointer to, device_pointer from, size_t size)
+DRIVER_SYNC(cuMemcpyPeer, copy(pointer(to), pointer(from), size, cudaMemcpyDeviceToDevice, stream),
+            device_pointer to, void *to_context, device_pointer from, void *from_context,
+            size_t size)
+
+DRIVER_STREAM(cuMemcpyAsync,
+              runtime.cudaMemcpyAsync(pointer(to), pointer(from), size, cudaMemcpyDefault, stream),
+              device_pointer to, device_pointer from, size_t size)
+DRIVER_STREAM(cuMemcpyHtoDAsync_v2,
+              runtime.cudaMemcpyAsync(pointer(to), from, size, cudaMemcpyHostToDevice, stream),
+              device_pointer to, const void *from, size_t size)
+DRIVER_STREAM(cuMemcpyDtoHAsync_v2,
+              runtime.cudaMemcpyAsync(to, pointer(from), size, cudaMemcpyDeviceToHost, stream),
+              void *to, device_pointer from, size_t size)
+DRIVER_STREAM(cuMemcpyDtoDAsync_v2,
+              runtime.cudaMemcpyAsync(pointer(to), pointer(from), size, cudaMemcpyDeviceToDevice,
+                                      stream),
+              device_pointer to, device_pointer from, size_t size)
+DRIVER_STREAM(cuMemcpyPeerAsync,
+              runtime.cudaMemcpyAsync(pointer(to), pointer(from), size, cudaMemcpyDeviceToDevice,
+                                      stream),
+              device_pointer to, void *to_context, device_pointer from, void *from_context,
+              size_t size)
+
+/* One end of a box. NULL: an array, or no kind of memory at all. */
+static void *end_of(int type, const void *host, device_pointer device) {
+    if (type == MEMORYTYPE_HOST)
+        return (void *)(uintptr_t)host;
+    return type == MEMORYTYPE_DEVICE || type == MEMORYTYPE_UNIFIED ? pointer(device) : NULL;
+}
+
+static cudaMemcpyKind kind_of(int to, int from) {
+    if (to == MEMORYTYPE_UNIFIED || from == MEMORYTYPE_UNIFIED)
+        return cudaMemcpyDefault;
+    if (to == MEMORYTYPE_HOST)
+        return from == MEMORYTYPE_HOST ? cudaMemcpyHostToHost : cudaMemcpyDeviceToHost;
+    return from == MEMORYTYPE_HOST ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToDevice;
+}
+
+static cudaError_t copy_box(const driver_memcpy3d *c, bool wait, cudaStream_t stream) {
+    if (!c)
+        return cudaErrorInvalidValue;
+    if (c->source_type == MEMORYTYPE_ARRAY || c->to_type == MEMORYTYPE_ARRAY)
+        return (cudaError_t)driver_not_supported("a copy from or to a CUarray");
+    cudaMemcpy3DParms p = {.srcPtr = {end_of(c->source_type, c->source_host, c->source_device),
+                                      c->source_pitch, c->width,
+                                      c->source_height ? c->source_height : c->height},
+                           .srcPos = {c->source_x, c->source_y, c->source_z},
+                           .dstPtr = {end_of(c->to_type, c->to_host, c->to_device), c->to_pitch,
+                                      c->width, c->to_height ? c->to_height : c->height},
+                           .dstPos = {c->to_x, c->to_y, c->to_z},
+                           .extent = {c->width, c->height, c->depth},
+                           .kind = kind_of(c->to_type, c->source_type)};
+    if (!p.srcPtr.ptr || !p.dstPtr.ptr)
+        return cudaErrorInvalidValue;
+    if (!wait)
+        return runtime.cudaMemcpy3DAsync(&p, stream);
+    return stream == cudaStreamPerThread ? runtime.cudaMemcpy3D_ptds(&p) : runtime.cudaMemcpy3D(&p);
+}
+
+static cudaError_t copy_rows(const driver_memcpy2d *c, bool wait, cudaStream_t stream) {
+    if (!c)
+        return cudaErrorInvalidValue;
+    return copy_box(&(driver_memcpy3d){.source_x = c->source_x,
+                                       .source_y = c->source_y,
+                                       .source_type = c->source_type,
+                                       .source_host = c->source_host,
+                                       .source_device = c->source_device,
+                                       .source_pitch = c->source_pitch,
+                                       .to_x = c->to_x,
+                                       .to_y = c->to_y,
+                                       .to_type = c->to_type,
+                                       .to_host = c->to_host,
+                                       .to_device = c->to_device,
+                                       .to_pitch = c->to_pitch,
+                                       .width = c->width,
+                                       .height = c->height,
+                                       .depth = 1},
+                    wait, stream);
+}
+
+DRIVER_SYNC(cuMemcpy2D_v2, copy_rows(c, true, stream), const driver_memcpy2d *c)
+DRIVER_SYNC(cuMemcpy2DUnaligned_v2, copy_rows(c, true, stream), const driver_memcpy2d *c)
+DRIVER_SYNC(cuMemcpy3D_v2, copy_box(c, true, stream), const driver_memcpy3d *c)
+DRIVER_STREAM(cuMemcpy2DAsync_v2, copy_rows(c, false, stream), const driver_memcpy2d *c)
+DRIVER_STREAM(cuMemcpy3DAsync_v2, copy_box(c, false, stream), const driver_memcpy3d *c)
+
+/* ---- Fills -----------------------------------------------------------------------------------
+ */
+
+/* The runtime's fill checks the place and accounts for it; a pattern wider than its byte is written
+ * over what it wrote, which is safe because device memory is the host's and nothing runs behind. */
+static cudaError_t fill(device_pointer to, size_t pitch, unsigned value, size_t element,
+                        size_t width, size_t rows, cudaStream_t stream) {
+    size_t bytes;
+    if (to % element || __builtin_mul_overflow(width, element, &bytes))
+        return cudaErrorInvalidValue;
+    cudaError_t error =
+        runtime.cudaMemset2DAsync(pointer(to), pitch, (int)(value & 0xff), bytes, rows, stream);
+    for (size_t row = 0; !error && element > 1 && row < rows; row++)
+        for (size_t i = 0; i < width; i++)
+            memcpy((char *)pointer(to) + row * pitch + i * element, &value, element);
+    return error;
+}
+
+#define FILL(bits, type)                                                                           \
+    DRIVER_SYNC(cuMemsetD##bits##_v2, fill(to, 0, value, sizeof value, count, 1, stream),          \
+                device_pointer to, type value, size_t count)                                       \
+    DRIVER_STREAM(cuMemsetD##bits##Async, fill(to, 0, value, sizeof value, count, 1, stream),      \
+                  device_pointer to, type value, size_t count)                                     \
+    DRIVER_SYNC(cuMemsetD2D##bits##_v2, fill(to, pitch, value, sizeof value, width, rows, stream), \
+                device_pointer to, size_t pitch, type value, size_t width, size_t rows)            \
+    DRIVER_STREAM(cuMemsetD2D##bits##Async,                                                        \
+                  fill(to, pitch, value, sizeof value, width, rows, stream), device_pointer to,    \
+                  size_t pitch, type value, size_t width, size_t rows)
+FILL(8, unsigned char)
+FILL(16, unsigned short)
+FILL(32, unsigned)
