@@ -319,6 +319,16 @@ static void format_uuid(const uint8_t *u, char out[41]) {
         to += sprintf(to, i == 4 || i == 6 || i == 8 || i == 10 ? "-%02x" : "%02x", u[i]);
 }
 
+/* An emulated device says so in its UUID; its times come from a model. */
+static bool emulated(const ingest *in, uint32_t ordinal) {
+    const device *d = &in->devices[ordinal];
+    return d->known && !memcmp(d->record.uuid, "emulated ", 9);
+}
+
+static rp_provenance time_provenance(const ingest *in, uint32_t ordinal) {
+    return emulated(in, ordinal) ? RP_MODELLED : RP_MEASURED;
+}
+
 static rp_code add_device(ingest *in, uint32_t ordinal, int64_t *id) {
     device *d = &in->devices[ordinal];
     if (d->id < 0) {
@@ -327,6 +337,7 @@ static rp_code add_device(ingest *in, uint32_t ordinal, int64_t *id) {
         static const uint8_t none[16];
         char uuid[41];
         record.ordinal = ordinal;
+        record.emulated = emulated(in, ordinal);
         if (d->known) {
             record.name = d->name;
             record.cc_major = s->cc_major;
@@ -443,7 +454,7 @@ static rp_code add_kernel(ingest *in, const spool_kernel *k, int64_t node) {
     launch.start_ns = (int64_t)start - in->cupti_offset;
     launch.end_ns = (int64_t)end - in->cupti_offset;
     launch.time_s = (double)(end - start) * 1e-9;
-    launch.time_provenance = RP_MEASURED;
+    launch.time_provenance = time_provenance(in, c->record.device);
     launch.cache = RP_CACHE_NATURAL;
     in->kernels++;
     return rp_capture_add_launch(in->capture, &launch, &id, in->error);
@@ -490,7 +501,7 @@ static rp_code add_copy(ingest *in, const spool_copy *c) {
     if (!impossible(c->start_ns, c->end_ns)) {
         record.start_ns = (int64_t)c->start_ns - in->cupti_offset;
         record.end_ns = (int64_t)c->end_ns - in->cupti_offset;
-        record.time_provenance = RP_MEASURED;
+        record.time_provenance = time_provenance(in, c->device);
     }
     in->copies++;
     return rp_capture_add_copy(in->capture, &record, in->error);

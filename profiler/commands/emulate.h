@@ -17,11 +17,15 @@ typedef struct rp_emulate_options {
     bool warm;           /* caches keep their state from launch to launch */
     bool no_counts;      /* run only: no counts, no modelled times */
     int threads;         /* host threads; 0: one per core */
+    const char *tracer;  /* libroofprof_tracer.so: it runs in the program too, and the capture is
+                            what it saw; what the device counted goes to a capture beside it. NULL:
+                            the capture is what the device counted */
 } rp_emulate_options;
 
 typedef struct rp_emulate_result {
     int exit_code; /* the program's, 128 + n for a signal, 126 and 127 if it cannot be run */
     char *capture; /* where it is; NULL: nothing was launched. To be freed */
+    char *counts; /* with a tracer: the device's own capture, NAME.counts.roof; NULL. To be freed */
     int processes; /* that used a device */
 } rp_emulate_result;
 

@@ -5,6 +5,7 @@
 #include "commands/emulate.h"
 
 #include "capture/capture.h"
+#include "capture/ingest.h"
 #include "commands/options.h"
 #include "emulator/cudart/inspect.h"
 #include "emulator/device/profile.h"
@@ -113,13 +114,46 @@ static rp_code inspect(const rp_emulate_options *options, const char *program, r
 /* ---- The run
  * -------------------------------------------------------------------------------------- */
 
+/* The emulated libraries that are there, before whatever was to be preloaded. */
+static void preload(const char *door) {
+    static const char *const names[] = {"libcudart.so.13", "libcudart.so.12", "libcuda.so.1",
+                                        "libnvidia-ml.so.1"};
+    char text[8 * PATH_MAX] = "", path[PATH_MAX + 32];
+    const char *before = getenv("LD_PRELOAD");
+    size_t used = 0;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        snprintf(path, sizeof path, "%s/%s", door, names[i]);
+        if (access(path, R_OK) == 0)
+            used +=
+                (size_t)snprintf(text + used, sizeof text - used, "%s%s", used ? ":" : "", path);
+    }
+    if (before && *before)
+        snprintf(text + used, sizeof text - used, ":%s", before);
+    setenv("LD_PRELOAD", text, 1);
+}
+
+/* The tracer, loaded as on a machine with a GPU, finds the emulated CUPTI. */
+static void set_tracer(const char *tracer, const char *door, const char *spool) {
+    char text[PATH_MAX + 32];
+    const char *injection = getenv("CUDA_INJECTION64_PATH"),
+               *nvtx = getenv("NVTX_INJECTION64_PATH");
+    if (injection)
+        setenv("ROOFPROF_INJECTION_NEXT", injection, 1);
+    if (nvtx)
+        setenv("ROOFPROF_NVTX_NEXT", nvtx, 1);
+    setenv("CUDA_INJECTION64_PATH", tracer, 1);
+    setenv("NVTX_INJECTION64_PATH", tracer, 1);
+    setenv("ROOFPROF_SPOOL", spool, 1);
+    snprintf(text, sizeof text, "%s/libcupti.so.13", door);
+    setenv("ROOFPROF_CUPTI", text, 0);
+}
+
 static void set_environment(const rp_emulate_options *options, const char *door,
                             const char *spool) {
     char text[4 * PATH_MAX];
-    const char *before = getenv("LD_PRELOAD");
-    snprintf(text, sizeof text, "%s/libcudart.so.13:%s/libcudart.so.12%s%s", door, door,
-             before && *before ? ":" : "", before ? before : "");
-    setenv("LD_PRELOAD", text, 1);
+    preload(door);
+    if (options->tracer)
+        set_tracer(options->tracer, door, spool);
     setenv("ROOFPROF_EMU_DEVICE", options->devices, 1);
     snprintf(text, sizeof text, "%s/%%h-%%p.counts", spool);
     setenv("ROOFPROF_EMU_COUNTS", text, 1);
@@ -203,14 +237,21 @@ static int by_name(const void *a, const void *b) {
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* The counts files in the spool folder, sorted; *count of them. NULL: no memory. */
-static char **list_spool(const char *spool, int *count) {
+static bool ends_with(const char *name, const char *suffix) {
+    size_t length = strlen(name), end = strlen(suffix);
+    return length > end && strcmp(name + length - end, suffix) == 0;
+}
+
+/* The files in the spool folder whose names end in SUFFIX, sorted; *count of them. NULL: no
+ * memory. */
+static char **list_spool(const char *spool, const char *suffix, int *count) {
     char **names = calloc(MAX_PROCESSES, sizeof *names);
     DIR *folder = opendir(spool);
     struct dirent *entry;
     *count = 0;
     while (names && folder && *count < MAX_PROCESSES && (entry = readdir(folder)) != NULL)
-        if (entry->d_name[0] != '.' && asprintf(&names[*count], "%s/%s", spool, entry->d_name) > 0)
+        if (ends_with(entry->d_name, suffix) &&
+            asprintf(&names[*count], "%s/%s", spool, entry->d_name) > 0)
             ++*count;
     if (folder)
         closedir(folder);
@@ -233,29 +274,73 @@ static rp_code import_all(char *const *files, int count, const char *path, rp_er
     return code;
 }
 
+static rp_code trace_all(char *const *files, int count, const char *path, rp_error *error) {
+    rp_capture *capture = NULL;
+    rp_ingest_summary summary = {0};
+    rp_code code = rp_capture_create(&capture, path, "roofprof trace, emulated device", error);
+    for (int i = 0; code == RP_OK && i < count; i++)
+        code = rp_ingest_spool(capture, files[i], &summary, error);
+    if (code == RP_OK)
+        code = rp_capture_finish(capture, error);
+    if (code == RP_OK)
+        rp_capture_close(capture);
+    else if (capture)
+        rp_capture_abandon(capture);
+    return code;
+}
+
+static void free_files(char **files, int count, bool remove) {
+    for (int i = 0; files && i < count; i++) {
+        if (remove)
+            unlink(files[i]);
+        free(files[i]);
+    }
+    free(files);
+}
+
+/* NAME.roof to NAME.counts.roof. */
+static char *counts_name(const char *capture) {
+    char *name = NULL;
+    size_t length = strlen(capture) - (ends_with(capture, ".roof") ? strlen(".roof") : 0);
+    return asprintf(&name, "%.*s.counts.roof", (int)length, capture) < 0 ? NULL : name;
+}
+
 /* The script's name under an interpreter would be better; it is not known which word it is. */
 static char *default_capture(const char *program) {
     char *path = NULL;
     return asprintf(&path, "%s.roof", rp_file_name(program)) < 0 ? NULL : path;
 }
 
+/* With a tracer: its spools become the capture, and the device's counts another. */
+static rp_code make_captures(const rp_emulate_options *options, char **counts, int count,
+                             char **spools, int spool_count, rp_emulate_result *result,
+                             rp_error *error) {
+    if (!options->tracer)
+        return import_all(counts, count, result->capture, error);
+    rp_code code = trace_all(spools, spool_count, result->capture, error);
+    if (code != RP_OK)
+        return code;
+    result->counts = counts_name(result->capture);
+    return result->counts ? import_all(counts, count, result->counts, error)
+                          : rp_fail(error, RP_INTERNAL, "no memory");
+}
+
 static rp_code collect(const rp_emulate_options *options, const char *spool, const char *program,
                        rp_emulate_result *result, rp_error *error) {
-    int count;
-    char **files = list_spool(spool, &count);
-    rp_code code = files ? RP_OK : rp_fail(error, RP_INTERNAL, "no memory");
+    int count = 0, spool_count = 0;
+    char **files = list_spool(spool, ".counts", &count);
+    char **spools = list_spool(spool, ".spool", &spool_count);
+    rp_code code = files && spools ? RP_OK : rp_fail(error, RP_INTERNAL, "no memory");
     result->processes = count;
     if (code == RP_OK && count > 0) {
         result->capture = options->capture ? rp_options_output_name(options->capture, error)
                                            : default_capture(program);
-        code = result->capture ? import_all(files, count, result->capture, error) : RP_USAGE;
+        code = result->capture
+                   ? make_captures(options, files, count, spools, spool_count, result, error)
+                   : RP_USAGE;
     }
-    for (int i = 0; files && i < count; i++) {
-        if (code == RP_OK)
-            unlink(files[i]);
-        free(files[i]);
-    }
-    free(files);
+    free_files(files, count, code == RP_OK);
+    free_files(spools, spool_count, code == RP_OK);
     if (code == RP_OK)
         rmdir(spool);
     else

@@ -41,7 +41,9 @@ static const rp_option table[] = {
     [REPORT] = {"report", 0, "FILE", "the report goes there instead of stderr"},
     [FORMAT] = {"format", 'f', "FORMAT", "of the report: text (default), json, csv, md or html"},
     [PLOT] = {"plot", 'p', "FILE", "draw the roofline too (.png .svg .pdf)"},
-    [MODE] = {"mode", 'm', "MODE", "trace (default): times, copies, memory; none: only run"},
+    [MODE] = {"mode", 'm', "MODE",
+              "trace (default): times, copies, memory; none: only run;\n"
+              "emulated: the device's own counts unless trace is asked for"},
     [EMULATE] = {"emulate", 'e', "DEVICE",
                  "run on an emulated device, without a GPU: H100, or several,\n"
                  "H100:2,A100; list: what there is"},
@@ -71,7 +73,7 @@ static const char outro[] =
 typedef struct run_options {
     rp_finish_options finish;
     rp_emulate_options emulate; /* devices NULL: a real one */
-    bool trace, keep;
+    bool trace, trace_asked, keep;
     char **argv; /* the program */
 } run_options;
 
@@ -100,7 +102,7 @@ static bool set_option(const rp_options *o, run_options *r, int option) {
         r->finish.plot = o->value;
         return true;
     case MODE:
-        r->trace = strcmp(o->value, "trace") == 0;
+        r->trace = r->trace_asked = strcmp(o->value, "trace") == 0;
         if (r->trace || strcmp(o->value, "none") == 0)
             return true;
         rp_options_error(o, "--mode '%s' is none of trace, none", o->value);
@@ -295,9 +297,11 @@ static int emulate(const rp_options *o, run_options *r) {
     rp_error error = {0};
     rp_emulate_result result = {.exit_code = RP_INTERNAL};
     char *capture = rp_finish_capture_name(&r->finish, r->argv, &error);
+    char *tracer = r->trace_asked ? find_tracer(&error) : NULL;
     r->emulate.capture = capture;
     r->emulate.hwdb = r->finish.hwdb;
-    if (!capture || rp_finish_check(&r->finish, capture, &error) ||
+    r->emulate.tracer = tracer;
+    if (!capture || (r->trace_asked && !tracer) || rp_finish_check(&r->finish, capture, &error) ||
         rp_emulate_program(&r->emulate, r->argv, &result, &error)) {
         rp_options_fail(o, &error);
         result.exit_code = result.exit_code ? result.exit_code : RP_INTERNAL;
@@ -311,8 +315,12 @@ static int emulate(const rp_options *o, run_options *r) {
     } else if (!r->emulate.no_counts) {
         rp_finish_show(&r->finish, result.capture);
         fprintf(stderr, "roofprof: capture %s\n", result.capture);
+        if (result.counts)
+            fprintf(stderr, "roofprof: what the device counted %s\n", result.counts);
     }
     free(result.capture);
+    free(result.counts);
+    free(tracer);
     free(capture);
     return result.exit_code;
 }
