@@ -39,14 +39,14 @@ static const expansion expansions[] = {
     {"sqrt", "", "f32", 12, 0},      /* 2 FMUL, 2 FADD, 4 FFMA */
     {"sin", "", "f32", 1, 0},        /* FMUL into revolutions */
     {"cos", "", "f32", 1, 0},
-    {"div", "rn", "f64", 15, 2},     /* 7 DFMA, DMUL; FFMA in the range check */
-    {"div", "", "f64", 23, 0},       /* 10 DFMA, 3 DMUL: a subroutine, its longest path */
-    {"rcp", "rn", "f64", 10, 0},     /* 5 DFMA */
-    {"rcp", "", "f64", 18, 0},       /* 8 DFMA, 2 DMUL: a subroutine, its longest path */
-    {"sqrt", "rn", "f64", 13, 0},    /* 5 DFMA, 3 DMUL */
-    {"sqrt", "", "f64", 20, 0},      /* 8 DFMA, 4 DMUL: a subroutine, its longest path */
-    {"rsqrt", "ftz", "f64", 0, 0},   /* MUFU.RSQ64H */
-    {"rsqrt", "", "f64", 8, 0},      /* 3 DFMA, 2 DMUL */
+    {"div", "rn", "f64", 15, 2},   /* 7 DFMA, DMUL; FFMA in the range check */
+    {"div", "", "f64", 23, 0},     /* 10 DFMA, 3 DMUL: a subroutine, its longest path */
+    {"rcp", "rn", "f64", 10, 0},   /* 5 DFMA */
+    {"rcp", "", "f64", 18, 0},     /* 8 DFMA, 2 DMUL: a subroutine, its longest path */
+    {"sqrt", "rn", "f64", 13, 0},  /* 5 DFMA, 3 DMUL */
+    {"sqrt", "", "f64", 20, 0},    /* 8 DFMA, 4 DMUL: a subroutine, its longest path */
+    {"rsqrt", "ftz", "f64", 0, 0}, /* MUFU.RSQ64H */
+    {"rsqrt", "", "f64", 8, 0},    /* 3 DFMA, 2 DMUL */
     /* ex2, lg2, rsqrt, tanh of f32: MUFU alone */
 };
 

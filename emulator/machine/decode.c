@@ -962,7 +962,7 @@ static bool decode_setp(decoder *d) {
     emu_combine combine = combine_of(d);
     int n = combine == COMBINE_NONE ? 3 : 4;
     const emu_operation *op = find_comparison(d, t, "");
-    if (!op)
+    if (!op || (has(d, "ftz") && t != PTX_F32))
         return unsupported(d);
     if (!need(d, n, n))
         return false;
@@ -1011,7 +1011,7 @@ static bool decode_set(decoder *d) {
                   : to_type == PTX_F16  ? H_set_f16
                   : to_type == PTX_BF16 ? H_set_bf16
                                         : H_set_32;
-    if (has(d, "ftz") && (t == PTX_F32))
+    if (has(d, "ftz"))
         return unsupported(d);
     const ptx_operand *p = d->in->operand;
     emu_op flags = {0};
@@ -1236,7 +1236,10 @@ static bool decode_elements(decoder *d, const ptx_operand *p, ptx_type type, boo
                             uint32_t ref[8], int *count, bool *wide) {
     const ptx_operand *list = p->kind == PTX_OPERAND_VECTOR ? p->element : p;
     int n = p->kind == PTX_OPERAND_VECTOR ? p->count : 1;
+    int said = has(d, "v2") ? 2 : has(d, "v4") ? 4 : has(d, "v8") ? 8 : 1;
     *count = n;
+    if (n != said)
+        return emu_decode_fail(d, EMU_BAD_PTX, "%s with %d registers", d->in->mnemonic, n);
     if (n < 1 || n > 8 || ptx_type_bytes(type) > 8)
         return unsupported(d);
     /* the registers may be wider than the type; all of them have one width */

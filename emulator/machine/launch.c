@@ -430,6 +430,7 @@ static emu_status check_shape(const emu_device *device, const emu_launch *launch
                               const emu_program *program, emu_fault *fault) {
     const emu_device_spec *spec = &device->spec;
     const uint32_t *g = launch->grid, *b = launch->block;
+    const ptx_function *source = launch->kernel->source;
     char what[200];
     uint64_t threads = (uint64_t)b[0] * b[1] * b[2];
     uint64_t shared = (uint64_t)program->shared_bytes + launch->dynamic_shared_bytes;
@@ -441,6 +442,12 @@ static emu_status check_shape(const emu_device *device, const emu_launch *launch
              threads > (uint64_t)launch->kernel->info.max_threads_per_block)
         snprintf(what, sizeof what, "%u x %u x %u threads a block, at most %d", b[0], b[1], b[2],
                  launch->kernel->info.max_threads_per_block);
+    else if (source->required_threads &&
+             (b[0] != source->max_threads[0] || b[1] != source->max_threads[1] ||
+              b[2] != source->max_threads[2]))
+        snprintf(what, sizeof what, "%u x %u x %u threads a block, and it requires %u x %u x %u",
+                 b[0], b[1], b[2], source->max_threads[0], source->max_threads[1],
+                 source->max_threads[2]);
     else if (most && shared > most)
         snprintf(what, sizeof what, "%llu bytes of shared memory a block, at most %llu",
                  (unsigned long long)shared, (unsigned long long)most);

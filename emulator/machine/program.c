@@ -387,10 +387,11 @@ static emu_program *build(emu_kernel *kernel, uint32_t dynamic_base, emu_fault *
     p->dynamic_base = dynamic_base;
     const uint32_t *cluster = kernel->source->cluster;
     if (cluster[0] && (uint64_t)cluster[0] * cluster[1] * cluster[2] > 1) {
-        emu_fail(fault, EMU_BAD_PTX,
-                 "kernel %.200s asks for clusters of %u x %u x %u blocks, which the emulated device "
-                 "does not have",
-                 kernel->info.name, cluster[0], cluster[1], cluster[2]);
+        emu_fail(
+            fault, EMU_BAD_PTX,
+            "kernel %.200s asks for clusters of %u x %u x %u blocks, which the emulated device "
+            "does not have",
+            kernel->info.name, cluster[0], cluster[1], cluster[2]);
         emu_program_free(p);
         return NULL;
     }

@@ -14,13 +14,14 @@
 
 #include <cmocka.h>
 
-#define KERNEL(BODY)                                                                               \
+#define KERNEL(BODY) KERNEL_HEAD BODY "\nret;\n}\n"
+#define KERNEL_HEAD                                                                                \
     PTX_HEADER ".shared .align 8 .b8 s[64];\n.const .align 4 .u32 c[2] = {1, 2};\n"                \
                ".visible .entry k(.param .u64 out)\n{\n"                                           \
                ".reg .b16 %h<4>; .reg .b32 %r<16>; .reg .b64 %rd<16>; .reg .f32 %f<4>; .reg "      \
-               ".pred %p<8>;\n"                                                                    \
+               ".pred %p<8>; .reg .f64 %d<2>;\n"                                                   \
                ".local .align 8 .b8 l[16]; ld.param.u64 %rd0, [out]; mov.u32 %r0, %tid.x;\n"       \
-               "mad.wide.u32 %rd1, %r0, 4, %rd0;\n" BODY "\nret;\n}\n"
+               "mad.wide.u32 %rd1, %r0, 4, %rd0;\n"
 
 static emu_status fault_of(const char *text, uint32_t grid, uint32_t block, emu_fault *fault,
                            uint64_t *out) {
@@ -209,13 +210,190 @@ static void test_interrupt(void **unused) {
     }
 }
 
+/* Forms that compilers and CUDA headers write, beyond those that other tests run: all are decoded,
+ * and none is executed (the guard is false). */
+static const char forms_head[] = KERNEL_HEAD;
+
+static void test_forms(void **unused) {
+    (void)unused;
+    static const char *const forms[] = {
+        "ld.global.nc.f32 %f1, [%rd0]",
+        "ld.global.nc.L1::no_allocate.L2::128B.v4.f32 {%f0, %f1, %f2, %f3}, [%rd0]",
+        "ld.volatile.global.u32 %r1, [%rd0]",
+        "ld.relaxed.sys.global.u64 %rd2, [%rd0]",
+        "ld.acquire.gpu.u32 %r1, [%rd0]",
+        "ld.weak.global.u32 %r1, [%rd0]",
+        "ld.global.ca.u32 %r1, [%rd0]",
+        "ld.global.cg.v2.u32 {%r1, %r2}, [%rd0]",
+        "ld.global.cs.u8 %h1, [%rd0]",
+        "ld.global.lu.s16 %h1, [%rd0]",
+        "ld.global.cv.b32 %r1, [%rd0]",
+        "ldu.global.u32 %r1, [%rd0]",
+        "ld.shared::cta.u32 %r1, [%r0]",
+        "ld.const.v2.u32 {%r1, %r2}, [c]",
+        "ld.param::entry.u64 %rd2, [out]",
+        "ld.u16 %h1, [%rd0+2]",
+        "st.global.wb.u32 [%rd0], 7",
+        "st.global.cg.f32 [%rd0], 0f3F800000",
+        "st.cs.global.u32 [%rd0], %r1",
+        "st.global.wt.v2.f32 [%rd0], {%f0, %f1}",
+        "st.release.gpu.global.u32 [%rd0], %r1",
+        "st.relaxed.sys.b64 [%rd0], %rd1",
+        "st.volatile.shared.u8 [s], %r1",
+        "st.local.u8 [l+3], %h1",
+        "atom.global.relaxed.gpu.add.u32 %r1, [%rd0], 1",
+        "atom.acq_rel.sys.global.cas.b64 %rd2, [%rd0], %rd1, 5",
+        "atom.add.release.cta.u32 %r1, [%rd0], 1",
+        "atom.shared.add.f64 %d1, [s], %d0",
+        "atom.shared.cas.b32 %r1, [s], 0, 1",
+        "atom.global.add.noftz.f16x2 %r1, [%rd0], %r2",
+        "atom.global.add.noftz.bf16 %h1, [%rd0], %h2",
+        "atom.global.cas.b16 %h1, [%rd0], %h2, %h3",
+        "atom.global.v2.f32.add %f1, [%rd0], %f2",
+        "red.and.b32 [%rd0], %r1",
+        "red.global.add.f32 [%rd0], %f1",
+        "red.relaxed.gpu.global.max.s32 [%rd0], %r1",
+        "red.shared.or.b32 [s], %r1",
+        "atom.global.add.f32 _, [%rd0], %f1",
+        "prefetch.global.L2 [%rd0]",
+        "prefetch.global.L1 [%rd0+128]",
+        "prefetchu.L1 [%rd0]",
+        "discard.global.L2 [%rd0], 128",
+        "applypriority.global.L2::evict_normal [%rd0], 128",
+        "membar.sys",
+        "membar.gl",
+        "membar.cta",
+        "fence.sc.cta",
+        "fence.acq_rel.gpu",
+        "fence.proxy.async",
+        "cp.async.ca.shared.global [s], [%rd0], 4",
+        "cp.async.cg.shared.global.L2::128B [s], [%rd0], 16",
+        "cp.async.cg.shared::cta.global [s], [%rd0], 16, %r1",
+        "cp.async.wait_all",
+        "cp.async.commit_group",
+        "cp.async.mbarrier.arrive.shared.b64 [s]",
+        "cp.async.mbarrier.arrive.noinc.shared.b64 [s]",
+        "mbarrier.inval.shared.b64 [s]",
+        "mbarrier.arrive.shared::cta.b64 %rd2, [s], 3",
+        "mbarrier.test_wait.parity.shared.b64 %p1, [s], %r1",
+        "mbarrier.try_wait.parity.shared::cta.b64 %p1, [s], 0",
+        "mbarrier.pending_count.b64 %r1, %rd2",
+        "mbarrier.arrive_drop.shared.b64 _, [s]",
+        "barrier.sync 0",
+        "barrier.cta.sync.aligned 1, 64",
+        "barrier.arrive 2, 64",
+        "bar.cta.red.popc.aligned.u32 %r1, 0, %p1",
+        "bar.warp.sync %r1",
+        "vote.ballot.sync.b32 %r1, %p1, -1",
+        "vote.any.pred %p1, %p2",
+        "shfl.down.b32 %r1, %r2, 1, 31",
+        "activemask.b32 %r1",
+        "elect.sync %r1|%p1, -1",
+        "nanosleep.u32 100",
+        "griddepcontrol.wait",
+        "pmevent 1",
+        "setmaxnreg.inc.sync.aligned.u32 96",
+        "griddepcontrol.launch_dependents",
+        "mov.u64 %rd2, %globaltimer",
+        "mov.u64 %rd2, %clock64",
+        "mov.u32 %r1, %smid",
+        "mov.u32 %r1, %lanemask_lt",
+        "mov.u32 %r1, WARP_SZ",
+        "mov.u32 %r1, %envreg3",
+        "mov.b16 %h1, 5",
+        "mov.b64 %rd2, {%r1, %r2}",
+        "mov.b32 %r1, {%h1, %h2}",
+        "mov.pred %p1, -1",
+        "mov.pred %p1, !%p2",
+        "add.s32 %r1, %tid.x, 1",
+        "cvta.param.u64 %rd2, %rd0",
+        "cvta.to.param.u64 %rd2, %rd0",
+        "isspacep.param %p1, %rd0",
+        "isspacep.const %p1, %rd0",
+        "setp.eq.f16x2 %p1|%p2, %r1, %r2",
+        "setp.lt.or.f32 %p1|_, %f0, %f1, !%p2",
+        "cvt.rn.bf16x2.f32 %r1, %f0, %f1",
+        "cvt.pack.sat.u8.s32.b32 %r1, %r2, %r3, %r4",
+        "fma.rn.f32x2 %rd2, %rd3, %rd4, %rd5",
+        "exit"};
+    /* those that this device does not have say so */
+    static const char *const missing[] = {"atom.global.v2.f32.add", "cvt.pack", "fma.rn.f32x2",
+                                          "%envreg3"};
+    emu_device *device = bench_device(1, true);
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        char text[2048];
+        snprintf(text, sizeof text, "%s@%%p7 %s;\nret;\n}\n", forms_head, forms[i]);
+        bool absent = false;
+        for (size_t m = 0; m < sizeof missing / sizeof *missing; m++)
+            absent |= strstr(forms[i], missing[m]) != NULL;
+        emu_module *module = bench_load(device, text);
+        uint64_t out = bench_allocate(device, 64);
+        const void *parameters[] = {&out, NULL};
+        emu_fault fault = {0};
+        emu_status got = bench_try(device, module, "k", (bench_shape){1, 32, 0, false}, parameters,
+                                   NULL, &fault);
+        if ((got != EMU_OK) != absent)
+            fail_msg("%s: %s", forms[i], got ? fault.message : "was taken");
+        emu_module_unload(module);
+    }
+    emu_device_destroy(device);
+}
+
+/* Whatever bytes a kernel consists of: it is decoded or refused. */
+static void test_mutated_kernels(void **unused) {
+    (void)unused;
+    static const char
+        text[] = KERNEL("add.s32 %r1, %r2, %tid.x; ld.global.v2.u32 {%r3, %r4}, [%rd0+8]; @!%p1 "
+                        "bra END;\n"
+                        "setp.lt.and.f32 %p1|%p2, %f0, 0f3F800000, !%p3; shfl.sync.down.b32 "
+                        "%r1|%p1, %r2, 1, 31, -1;\n"
+                        "mov.b64 %rd4, {%r1, %r2}; mov.b64 {%r1, _}, %rd4; atom.shared.add.u32 "
+                        "%r1, [s+4], %r2;\n"
+                        "cvt.rzi.s32.f32 %r1, %f0; selp.f32 %f1, %f0, 0f00000000, %p1; "
+                        "bar.red.popc.u32 %r1, 0, 64, %p2;\n"
+                        "T: .branchtargets END, T2; T2: brx.idx %r1, T; mad.wide.s32 %rd5, %r1, "
+                        "-4, %rd0;\n"
+                        "{ .param .b64 a; .param .b32 b; st.param.b64 [a+0], %rd0; call.uni (b), "
+                        "k2, (a); }\n"
+                        "END: cp.async.cg.shared.global [s], [%rd0], 16; prmt.b32 %r1, %r2, 0x12, "
+                        "%r3;") ".func (.param .b32 r) k2(.param .b64 x) { st.param.b32 [r], 1; "
+                                "ret; }\n";
+    emu_device *device = bench_device(1, false);
+    static const char pieces[] = "%rdfp0123456789,.;:{}[]()+-@!|_su bx";
+    uint32_t state = 99;
+    int decoded = 0;
+    for (int round = 0; round < 6000; round++) {
+        char mutant[sizeof text];
+        memcpy(mutant, text, sizeof text);
+        for (int m = 0; m < 1 + round % 4; m++) {
+            state = state * 1664525 + 1013904223;
+            size_t at = 300 + (state >> 8) % (sizeof text - 301);
+            state = state * 1664525 + 1013904223;
+            mutant[at] = pieces[(state >> 8) % (sizeof pieces - 1)];
+        }
+        const char *one = mutant;
+        size_t length = sizeof text - 1;
+        emu_module *module;
+        emu_kernel *kernel;
+        emu_fault fault;
+        if (emu_module_load(device, &one, &length, 1, &module, &fault))
+            continue;
+        if (!emu_module_get_kernel(module, "k", &kernel, &fault))
+            decoded += emu_kernel_get_info(kernel)->shared_bytes != 0;
+        emu_module_unload(module);
+    }
+    assert_true(decoded > 100);
+    emu_device_destroy(device);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_out_of_bounds),    cmocka_unit_test(test_misaligned),
         cmocka_unit_test(test_trap_and_assert),  cmocka_unit_test(test_deadlock),
         cmocka_unit_test(test_bad_instructions), cmocka_unit_test(test_lazy),
         cmocka_unit_test(test_shapes),           cmocka_unit_test(test_stack_overflow),
-        cmocka_unit_test(test_interrupt),
+        cmocka_unit_test(test_interrupt),        cmocka_unit_test(test_forms),
+        cmocka_unit_test(test_mutated_kernels),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
