@@ -79,6 +79,14 @@ static double sample_correction(const rp_summary *summary, const rp_summary_quan
     return rp_stat_mean(&summary->time) / rp_stat_mean(&item->time);
 }
 
+/* Time of all launches of a config of which ITEM is known of some; NaN if it is not. */
+static double time_of(const rp_summary *summary, const rp_summary_quantity *item) {
+    if (summary->time.n == summary->launches)
+        return summary->time.sum;
+    return item->time.n == item->stat.n ? rp_stat_mean(&item->time) * (double)summary->launches
+                                        : NAN;
+}
+
 /* Sums of each config stand for all its launches, so that a config with many launches of which few
  * were counted weighs as it should; finish_quantities makes a sample of it again. */
 static void blend_quantity(rp_group *group, rp_group_state *state, const rp_summary *summary,
@@ -94,6 +102,9 @@ static void blend_quantity(rp_group *group, rp_group_state *state, const rp_summ
     whole.sum_squares *= scale * correction * correction;
     rp_stat_merge(into, &whole);
     state->weight[item->quantity] += launches;
+    double time = time_of(summary, item);
+    state->time[item->quantity] += time;
+    state->weighted[item->quantity] += time * rp_stat_mean(&item->stat);
     group->provenance[item->quantity] = (uint8_t)rp_provenance_worse(
         (rp_provenance)group->provenance[item->quantity], item->provenance);
 }
@@ -101,11 +112,11 @@ static void blend_quantity(rp_group *group, rp_group_state *state, const rp_summ
 static void finish_quantities(rp_group *group, const rp_group_state *state) {
     for (unsigned q = 0; q < RP_QUANTITIES; q++) {
         rp_stat *stat = &group->q[q];
-        if (!stat->n || (double)stat->n == state->weight[q])
-            continue;
-        double share = (double)stat->n / state->weight[q];
+        double share = stat->n ? (double)stat->n / state->weight[q] : 1;
         stat->sum *= share;
         stat->sum_squares *= share;
+        if (stat->n && !rp_quantity_table[q].sums && state->time[q] > 0)
+            stat->sum = (double)stat->n * state->weighted[q] / state->time[q];
     }
     if (!group->q[RP_Q_TIME].n) {
         group->q[RP_Q_TIME] = group->time;

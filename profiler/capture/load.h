@@ -34,6 +34,8 @@ typedef struct rp_range_row {
 /* What a group needs only while it is filled. */
 typedef struct rp_group_state {
     double weight[RP_QUANTITIES]; /* launches of the configs whose quantity is known */
+    double time[RP_QUANTITIES], weighted[RP_QUANTITIES]; /* what is averaged: time of those launches
+                                                            (NaN not known), mean x that time */
     bool counted, mixed_cache;
 } rp_group_state;
 

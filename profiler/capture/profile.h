@@ -44,7 +44,8 @@ typedef struct rp_group {
     rp_cache_state cache;
     bool collective;          /* nccl*, nvshmem* */
     rp_stat q[RP_QUANTITIES]; /* over the launches where it is known: n tells how many. A total is
-                                 mean x launches, estimated if n < launches */
+                                 mean x launches, estimated if n < launches. The mean of what is
+                                 averaged is over time, where times are known */
     uint8_t provenance[RP_QUANTITIES]; /* rp_provenance */
 } rp_group;
 

@@ -42,8 +42,14 @@ bool rp_summary_add(rp_summary *summary, rp_quantity quantity, double value, dou
     rp_summary_quantity *item = rp_summary_slot(summary, quantity);
     if (!item)
         return false;
+    item->plain += value;
+    item->weighted += isnan(time_s) ? 0 : value * time_s;
     rp_stat_add(&item->stat, value);
     rp_stat_add(&item->time, time_s);
+    if (!rp_quantity_table[quantity].sums)
+        item->stat.sum = item->time.n == item->stat.n && item->time.sum > 0
+                             ? (double)item->stat.n * item->weighted / item->time.sum
+                             : item->plain;
     item->provenance = rp_provenance_worse(item->provenance, provenance);
     return true;
 }

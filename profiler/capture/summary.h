@@ -10,12 +10,15 @@
 #include "capture/profile.h"
 #include "support/map.h"
 
-/* A quantity over the launches of one summary where it is known. */
+/* A quantity over the launches of one summary where it is known. What is averaged (a percentage of
+ * a peak, an occupancy) is so over time: a launch of 1 ms weighs as much as a hundred of 10 us.
+ * stat.sum is then that mean x n; where not all times are known, the plain sum. */
 typedef struct rp_summary_quantity {
     rp_quantity quantity;
     rp_stat stat;
     rp_stat time; /* of the same launches, s: to scale samples of launches that differ in length */
     rp_provenance provenance; /* the least trusted one among them */
+    double plain, weighted;   /* while launches are added: sums of value, of value x time */
 } rp_summary_quantity;
 
 /* All launches of one config on one device in one cache state (and, if asked, in one range). */

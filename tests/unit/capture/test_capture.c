@@ -315,6 +315,39 @@ static void test_counted_time(void **state) {
     rp_capture_close(capture);
 }
 
+/* What is averaged is so over time, in one config, over configs, and filtered: the long launches
+ * are what a kernel's percentage of a peak is about. Without times, the plain mean. */
+static void test_averages(void **state) {
+    (void)state;
+    for (int configs = 1; configs <= 2; configs++)
+        for (int timed = 0; timed < 2; timed++) {
+            rp_capture *capture = create(NULL);
+            int64_t device = add_device(capture, 0);
+            rp_launch_record launch = RP_LAUNCH_RECORD_INIT;
+            launch.device = device;
+            for (int i = 0; i < 10; i++) {
+                launch.config = add_config(capture, "k", i == 9 ? (uint32_t)configs : 1);
+                int64_t id = add_launch(capture, &launch);
+                if (timed)
+                    add_counter(capture, id, "gpu__time_duration.sum", i == 9 ? 991e-6 : 1e-6);
+                add_quantity(capture, id, RP_Q_FRACTION_DRAM, i == 9 ? 0.9 : 0.1);
+                add_quantity(capture, id, RP_Q_DRAM_BYTES, i == 9 ? 900 : 1);
+            }
+            finish(capture);
+            rp_filter filter = RP_FILTER_INIT;
+            filter.first = 0;
+            for (int filtered = 0; filtered < 2; filtered++) {
+                rp_profile profile = load(capture, filtered ? &filter : NULL, RP_BY_KERNEL);
+                const rp_group *group = &profile.groups[0];
+                assert_int_equal(group->q[RP_Q_FRACTION_DRAM].n, 10);
+                NEAR(rp_stat_mean(&group->q[RP_Q_FRACTION_DRAM]), timed ? 0.8928 : 0.18);
+                NEAR(group->q[RP_Q_DRAM_BYTES].sum, 909);
+                rp_profile_free(&profile);
+            }
+            rp_capture_close(capture);
+        }
+}
+
 /* The clock of launches under 12 us reads low: long ones decide where there are any. */
 static void test_observed_clock(void **state) {
     (void)state;
@@ -491,6 +524,7 @@ int main(void) {
                                        cmocka_unit_test(test_names),
                                        cmocka_unit_test(test_same_short_name),
                                        cmocka_unit_test(test_counted_time),
+                                       cmocka_unit_test(test_averages),
                                        cmocka_unit_test(test_observed_clock),
                                        cmocka_unit_test(test_counters_out_of_order),
                                        cmocka_unit_test(test_copies_and_memory),
