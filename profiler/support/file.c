@@ -235,6 +235,12 @@ rp_code rp_file_head(const char *path, unsigned char *buffer, size_t *length, rp
         return rp_fail(error, RP_INPUT, "cannot read \"%s\": %s", path, strerror(errno));
     if (S_ISDIR(info.st_mode))
         return rp_fail(error, RP_INPUT, "cannot read \"%s\": it is a folder; give a file", path);
+    if (!S_ISREG(info.st_mode))
+        return rp_fail(
+            error, RP_INPUT,
+            "cannot read \"%s\": it is a pipe or a device, and a profile is read more than "
+            "once; write it into a file first",
+            path);
     gzFile file = gzopen(path, "rbe");
     if (!file)
         return rp_fail(error, RP_INPUT, "cannot read \"%s\": %s", path,

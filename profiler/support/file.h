@@ -56,7 +56,8 @@ void rp_output_discard(rp_output *output);
  */
 
 /* Reads up to *LENGTH bytes from the start of PATH into BUFFER, of the decompressed stream if it is
- * gzip; *LENGTH becomes what was read. RP_INPUT if it cannot be opened or read, or is a folder. */
+ * gzip; *LENGTH becomes what was read. RP_INPUT if it cannot be opened or read, or is a
+ * folder, a pipe or a device. */
 rp_code rp_file_head(const char *path, unsigned char *buffer, size_t *length, rp_error *error);
 
 /* True for pipes, terminals, devices and the names of open files (/dev/stdout, /proc/self/fd/3). */

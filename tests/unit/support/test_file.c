@@ -155,6 +155,10 @@ static void test_streams(void **state) {
     assert_true(S_ISFIFO(info.st_mode));
     assert_int_equal(rp_temp_create(&temp, "pipe", &error), RP_INTERNAL);
     assert_non_null(strstr(error.message, "pipe"));
+    unsigned char head[4];
+    size_t length = sizeof head;
+    assert_int_equal(rp_file_head("link", head, &length, &error), RP_INPUT);
+    assert_non_null(strstr(error.message, "pipe"));
     unlink("link");
     unlink("pipe");
     assert_int_equal(rp_output_open(&output, "/dev/full", &error), RP_OK);
