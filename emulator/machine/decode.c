@@ -1610,6 +1610,9 @@ static bool decode_nothing(decoder *d) {
 }
 
 static bool decode_fence(decoder *d) {
+    /* made visible to other blocks: one of them may wait for it */
+    if (!has(d, "cta") && !starts(d, "proxy"))
+        d->program->ordered = true;
     return emit(d, H_nothing, COUNT_BARRIER) != NULL;
 }
 

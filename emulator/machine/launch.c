@@ -548,7 +548,10 @@ static emu_status run_blocks(emu_run *run, emu_fault *fault) {
     emu_status status = EMU_OK;
     pthread_barrier_t barrier;
     run->workers = choose_workers(device, run);
-    bool rounds = run->workers > 1 && run->counting;
+    /* The memory model pauses and drains by round: the same rounds for any number of host threads.
+     * Where blocks may wait for each other all of them go in order, on one. */
+    bool ordered = run->program->ordered || run->launch->cooperative;
+    bool rounds = !ordered && run->counting;
     if (rounds) {
         run->held = calloc((size_t)sms, sizeof(*run->held));
         run->cursor = calloc((size_t)sms, sizeof *run->cursor);
@@ -569,9 +572,9 @@ static emu_status run_blocks(emu_run *run, emu_fault *fault) {
         }
     }
     emu_device_work(device, run->workers,
-                    run->workers == 1 ? work_in_order
-                    : rounds          ? work_in_rounds
-                                      : work_freely);
+                    rounds              ? work_in_rounds
+                    : run->workers == 1 ? work_in_order
+                                        : work_freely);
     status = (emu_status)atomic_load(&run->failed);
     if (status && fault)
         *fault = run->fault;
