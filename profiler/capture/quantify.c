@@ -48,6 +48,8 @@ typedef struct quantifier {
     size_t touched_count;
     uint64_t lower_bound_launches[3];
     uint64_t launches, with_quantities;
+    uint64_t impossible;    /* values that no launch can have */
+    unsigned an_impossible; /* the quantity of one */
 } quantifier;
 
 /* ---- Setting up ------------------------------------------------------------------------------ */
@@ -266,6 +268,20 @@ static rp_code store_quantities(quantifier *q, int64_t launch, int64_t config,
     return rp_db_run(q->capture, q->insert, q->error);
 }
 
+/* Counts, rates and times are never negative, and no launch takes a day, or does more than 1e30 of
+ * anything (an exaflop machine would in 30000 years): such a number is not known, and said. */
+static void drop_impossible(quantifier *q, rp_quantities *quantities) {
+    for (unsigned i = 0; i < RP_QUANTITIES; i++) {
+        double value = quantities->value[i];
+        double least = i == RP_Q_TIME ? 0.5e-9 : 0, most = i == RP_Q_TIME ? 86400 : 1e30;
+        if (isnan(value) || (value >= least && value <= most))
+            continue;
+        quantities->value[i] = NAN;
+        q->impossible++;
+        q->an_impossible = i;
+    }
+}
+
 static rp_code derive_launch(quantifier *q, int64_t launch) {
     bool row;
     sqlite3_bind_int64(q->launch, 1, launch);
@@ -282,6 +298,7 @@ static rp_code derive_launch(quantifier *q, int64_t launch) {
     rp_derive(device->derivation, &q->counters, &quantities);
     for (int i = 0; i < 3; i++)
         q->lower_bound_launches[i] += quantities.lower_bounds >> i & 1;
+    drop_impossible(q, &quantities);
     double counted_time_s = quantities.value[RP_Q_TIME];
     if (isnan(time_s) && counted_time_s > 0) {
         time_s = rp_launch_time_s(rp_launch_time_ns(counted_time_s));
@@ -364,6 +381,12 @@ static rp_code add_notes(quantifier *q) {
                 "%s: not all of add, mul and fma were counted in %llu launches: FLOPs are a lower "
                 "bound",
                 precisions[i], (unsigned long long)q->lower_bound_launches[i]);
+    if (code == RP_OK && q->impossible)
+        code = rp_capture_add_note(q->capture, "warning", q->error,
+                                   "%llu values (%s, for one) are negative or beyond what a launch "
+                                   "can have: they count as not known",
+                                   (unsigned long long)q->impossible,
+                                   rp_quantity_table[q->an_impossible].key);
     if (code == RP_OK && q->launches && !q->with_quantities)
         code = rp_capture_add_note(q->capture, "warning", q->error,
                                    "none of the %zu metrics is one that roofprof knows",

@@ -59,6 +59,8 @@ char *rp_format_percent(char *buffer, size_t size, double fraction) {
     double percent = 100 * fraction, magnitude = fabs(percent);
     if (magnitude > 0 && magnitude < 0.005)
         snprintf(buffer, size, "%s0.01 %%", percent < 0 ? ">-" : "<");
+    else if (magnitude >= 1e9)
+        snprintf(buffer, size, "%.3g %%", percent);
     else
         snprintf(buffer, size, "%.*f %%",
                  magnitude < 9.995    ? 2

@@ -315,6 +315,41 @@ static void test_counted_time(void **state) {
     rp_capture_close(capture);
 }
 
+/* No launch moves bytes backwards, takes a day, or does 1e30 of anything. */
+static void test_impossible_counts(void **state) {
+    (void)state;
+    static const struct {
+        rp_quantity quantity;
+        double value;
+        bool possible;
+    } values[] = {{RP_Q_DRAM_BYTES, -100, false},  {RP_Q_DRAM_BYTES, 0, true},
+                  {RP_Q_DRAM_BYTES, 1e308, false}, {RP_Q_INST_FP32_FMA, 1e25, true},
+                  {RP_Q_FRACTION_SM, -0.5, false}, {RP_Q_FRACTION_SM, 1.2, true},
+                  {RP_Q_TIME, 1e300, false},       {RP_Q_TIME, 1e-300, false},
+                  {RP_Q_TIME, -1, false},          {RP_Q_TIME, 3600, true},
+                  {RP_Q_SM_CLOCK, -1e9, false},    {RP_Q_L2_BYTES, 1e200, false}};
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        rp_capture *capture = create(NULL);
+        int64_t device = add_device(capture, 0);
+        rp_launch_record launch = RP_LAUNCH_RECORD_INIT;
+        launch.device = device;
+        launch.config = add_config(capture, "k", 1);
+        add_quantity(capture, add_launch(capture, &launch), values[i].quantity, values[i].value);
+        finish(capture);
+        rp_profile profile = load(capture, NULL, RP_BY_KERNEL);
+        const rp_stat *stat = &profile.groups[0].q[values[i].quantity];
+        assert_int_equal(stat->n, values[i].possible);
+        if (values[i].possible)
+            assert_true(stat->sum == values[i].value);
+        bool said = false;
+        for (size_t n = 0; n < profile.note_count; n++)
+            said = said || strstr(profile.notes[n].text, "count as not known");
+        assert_int_equal(said, !values[i].possible);
+        rp_profile_free(&profile);
+        rp_capture_close(capture);
+    }
+}
+
 /* What is averaged is so over time, in one config, over configs, and filtered: the long launches
  * are what a kernel's percentage of a peak is about. Without times, the plain mean. */
 static void test_averages(void **state) {
@@ -525,6 +560,7 @@ int main(void) {
                                        cmocka_unit_test(test_same_short_name),
                                        cmocka_unit_test(test_counted_time),
                                        cmocka_unit_test(test_averages),
+                                       cmocka_unit_test(test_impossible_counts),
                                        cmocka_unit_test(test_observed_clock),
                                        cmocka_unit_test(test_counters_out_of_order),
                                        cmocka_unit_test(test_copies_and_memory),

@@ -49,6 +49,8 @@ static void test_percent(void **state) {
     SHOWS(rp_format_percent(b, sizeof b, 0.0512), "5.12 %");
     SHOWS(rp_format_percent(b, sizeof b, 1), "100.0 %");
     SHOWS(rp_format_percent(b, sizeof b, 12.5), "1250 %");
+    SHOWS(rp_format_percent(b, sizeof b, 643000), "64300000 %");
+    SHOWS(rp_format_percent(b, sizeof b, 6.43e40), "6.43e+42 %");
     SHOWS(rp_format_percent(b, sizeof b, 1e-6), "<0.01 %");
     SHOWS(rp_format_percent(b, sizeof b, 0), "0.00 %");
     SHOWS(rp_format_percent(b, sizeof b, NAN), "n/a");
