@@ -386,12 +386,7 @@ static void print_people(FILE *file, const rp_diff *diff, const rp_diff_print_op
     lines l = {file, options->format};
     rp_table *table = make_table(diff, shown);
     if (options->format == RP_FORMAT_HTML)
-        fputs("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>roofprof "
-              "diff</title>\n<style>body{font:15px/1.45 system-ui,sans-serif;margin:2em}"
-              "table{border-collapse:collapse}td,th{padding:.25em .6em;border-bottom:1px solid "
-              "#ddd;text-align:left}.r{text-align:right}.red{color:#b00020}.green{color:#00704a}"
-              ".yellow{color:#9a5b00}</style></head><body>\n<h1>Difference of two runs</h1>\n",
-              file);
+        rp_html_start(file, diff->now->source, "Difference of two runs");
     else if (options->format == RP_FORMAT_MD)
         fputs("# Difference of two runs\n\n", file);
     say_head(&l, diff);
@@ -405,7 +400,7 @@ static void print_people(FILE *file, const rp_diff *diff, const rp_diff_print_op
     for (size_t g = 0; g < options->gate_count; g++)
         say_gate(&l, diff, &options->gates[g], options->min_share);
     if (options->format == RP_FORMAT_HTML)
-        fputs("</body></html>\n", file);
+        rp_html_end(file);
 }
 
 size_t rp_print_diff(FILE *file, const rp_diff *diff, const rp_diff_print_options *options) {

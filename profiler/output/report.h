@@ -21,9 +21,14 @@ typedef struct rp_print_options {
 void rp_print_report(FILE *file, const rp_report *report, const rp_print_options *options);
 
 /* The evidence of the verdicts on the report's kernels: every ceiling, its work, peak, time and
- * where they are from. Text, Markdown and HTML fragments; CSV one table; JSON the report with an
+ * where they are from. CSV: one table of all; JSON the report with an
  * "evidence" array in each kernel. */
 void rp_print_evidence(FILE *file, const rp_report *report, const rp_print_options *options);
+
+/* The frame of every page: TITLE (any bytes) stands in the window and as the heading; END closes
+ * the page and brings the script that sorts its tables. */
+void rp_html_start(FILE *file, const char *title, const char *heading);
+void rp_html_end(FILE *file);
 
 /* The HTML page (rp_print_report calls it). */
 void rp_print_html(FILE *file, const rp_report *report, const rp_print_options *options);
@@ -34,7 +39,7 @@ typedef struct rp_report_columns {
     size_t count;
 } rp_report_columns;
 rp_table *rp_report_table(const rp_report *report, size_t top, rp_report_columns *columns);
-rp_table *rp_evidence_table(const rp_report_kernel *kernel);
+rp_table *rp_evidence_table(const rp_report_kernel *kernels, size_t n);
 void rp_report_json(rp_json *json, const rp_report *report, size_t top, bool evidence);
 
 /* "memory: dram", "latency", "compute: fp32_vector (modelled)"; BUFFER of 64. */

@@ -152,14 +152,23 @@ static void notes(FILE *file, const rp_report *report) {
     fputs("</ul>\n", file);
 }
 
+void rp_html_start(FILE *file, const char *title, const char *heading) {
+    fputs(head, file);
+    printable(file, title);
+    fputs(style, file);
+    printable(file, heading);
+    fputs("</h1>\n", file);
+}
+
+void rp_html_end(FILE *file) {
+    fputs(script, file);
+    fputs("</body>\n</html>\n", file);
+}
+
 void rp_print_html(FILE *file, const rp_report *report, const rp_print_options *options) {
     size_t shown =
         options->top && options->top < report->kernel_count ? options->top : report->kernel_count;
-    fputs(head, file);
-    printable(file, report->source);
-    fputs(" - roofline", file);
-    fputs(style, file);
-    fputs("Roofline report</h1>\n", file);
+    rp_html_start(file, report->source, "Roofline report");
     summary(file, report);
     picture(file, options);
     kernels(file, report, options);
@@ -167,6 +176,5 @@ void rp_print_html(FILE *file, const rp_report *report, const rp_print_options *
     for (size_t d = 0; d < report->device_count; d++)
         ceilings(file, &report->devices[d]);
     notes(file, report);
-    fputs(script, file);
-    fputs("</body>\n</html>\n", file);
+    rp_html_end(file);
 }

@@ -284,7 +284,28 @@ static const char *evidence_kind(const rp_evidence *e) {
     return e->compute ? "compute" : "memory";
 }
 
-rp_table *rp_evidence_table(const rp_report_kernel *kernel) {
+static void fill_evidence(rp_table *table, const rp_report_kernel *kernel, const rp_evidence *e) {
+    char unit[40];
+    const char *shown = short_unit(e->work_unit);
+    snprintf(unit, sizeof unit, "%.30s/s", shown);
+    rp_table_row(table);
+    rp_table_count(table, (uint64_t)kernel->number);
+    rp_table_text(table, kernel->name);
+    rp_table_text(table, e->key);
+    rp_table_text(table, evidence_kind(e));
+    put_time(table, e->time_s);
+    put_percent(table, kernel->modelled ? NAN : e->time_s / kernel->time_s, "");
+    put_si(table, e->work, shown);
+    rp_table_text(table, e->work_unit);
+    rp_table_text(table, e->imported || !isnan(e->work) ? rp_provenance_name(e->work_provenance)
+                                                        : "not counted");
+    put_si(table, e->peak, unit);
+    put_si(table, e->drawn_peak, unit);
+    rp_table_text(table, isnan(e->peak) ? NULL : rp_provenance_name(e->peak_provenance));
+    rp_table_text(table, e->source);
+}
+
+rp_table *rp_evidence_table(const rp_report_kernel *kernels, size_t n) {
     static const rp_column columns[] = {
         {"number", "#", RP_RIGHT, RP_DATA_ONLY, 0},
         {"name", "kernel", RP_LEFT, RP_DATA_ONLY, 0},
@@ -301,26 +322,8 @@ rp_table *rp_evidence_table(const rp_report_kernel *kernel) {
         {"source", "source", RP_LEFT, RP_FLEXIBLE, 0},
     };
     rp_table *table = rp_table_create(columns, sizeof columns / sizeof *columns);
-    for (size_t i = 0; i < kernel->evidence_count; i++) {
-        const rp_evidence *e = &kernel->evidence[i];
-        char unit[40];
-        const char *shown = short_unit(e->work_unit);
-        snprintf(unit, sizeof unit, "%.30s/s", shown);
-        rp_table_row(table);
-        rp_table_count(table, (uint64_t)kernel->number);
-        rp_table_text(table, kernel->name);
-        rp_table_text(table, e->key);
-        rp_table_text(table, evidence_kind(e));
-        put_time(table, e->time_s);
-        put_percent(table, kernel->modelled ? NAN : e->time_s / kernel->time_s, "");
-        put_si(table, e->work, shown);
-        rp_table_text(table, e->work_unit);
-        rp_table_text(table, e->imported || !isnan(e->work) ? rp_provenance_name(e->work_provenance)
-                                                            : "not counted");
-        put_si(table, e->peak, unit);
-        put_si(table, e->drawn_peak, unit);
-        rp_table_text(table, isnan(e->peak) ? NULL : rp_provenance_name(e->peak_provenance));
-        rp_table_text(table, e->source);
-    }
+    for (size_t k = 0; k < n; k++)
+        for (size_t i = 0; i < kernels[k].evidence_count; i++)
+            fill_evidence(table, &kernels[k], &kernels[k].evidence[i]);
     return table;
 }

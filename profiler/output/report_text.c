@@ -249,15 +249,27 @@ static void json_evidence(FILE *file, const rp_report *report, size_t top) {
     rp_report_json(&json, report, top, true);
 }
 
+static void csv_evidence(FILE *file, const rp_report *report, size_t shown) {
+    rp_table *table = rp_evidence_table(report->kernels, shown);
+    rp_table_print(table, file, RP_FORMAT_CSV, (rp_style){.width = 0});
+    rp_table_free(table);
+}
+
 void rp_print_evidence(FILE *file, const rp_report *report, const rp_print_options *options) {
     size_t shown = shown_kernels(report, options);
     if (options->format == RP_FORMAT_JSON) {
         json_evidence(file, report, options->top);
         return;
     }
+    if (options->format == RP_FORMAT_CSV) {
+        csv_evidence(file, report, shown);
+        return;
+    }
+    if (options->format == RP_FORMAT_HTML)
+        rp_html_start(file, report->source, "Evidence of the verdicts");
     for (size_t i = 0; i < shown; i++) {
         const rp_report_kernel *kernel = &report->kernels[i];
-        rp_table *table = rp_evidence_table(kernel);
+        rp_table *table = rp_evidence_table(kernel, 1);
         char *name = rp_text_printable(kernel->short_name, strlen(kernel->short_name));
         if (options->format == RP_FORMAT_TEXT) {
             text_verdict(file, report, kernel);
@@ -273,9 +285,11 @@ void rp_print_evidence(FILE *file, const rp_report *report, const rp_print_optio
         free(name);
         rp_table_print(table, file, options->format, options->style);
         rp_table_free(table);
-        if (options->format != RP_FORMAT_CSV && i + 1 < shown)
+        if (i + 1 < shown)
             fputc('\n', file);
     }
+    if (options->format == RP_FORMAT_HTML)
+        rp_html_end(file);
     if (options->format == RP_FORMAT_TEXT)
         text_notes(file, report, options->style);
 }
