@@ -20,6 +20,10 @@
 #define RP_COUNTER_SHIFT 16
 #define RP_METRICS_MAX   (1 << RP_COUNTER_SHIFT)
 
+/* Times outside of these are no launch's: under half a clock of any device, over a day. */
+#define RP_TIME_LEAST_S 0.5e-9
+#define RP_TIME_MOST_S  86400.0
+
 extern const char rp_capture_schema[];
 /* The wide table `quantities` (a row a counted launch, a column a quantity), in memory of its own.
  */

@@ -268,12 +268,13 @@ static rp_code store_quantities(quantifier *q, int64_t launch, int64_t config,
     return rp_db_run(q->capture, q->insert, q->error);
 }
 
-/* Counts, rates and times are never negative, and no launch takes a day, or does more than 1e30 of
+/* Counts, rates and times are never negative, and no launch takes days, or does more than 1e30 of
  * anything (an exaflop machine would in 30000 years): such a number is not known, and said. */
 static void drop_impossible(quantifier *q, rp_quantities *quantities) {
     for (unsigned i = 0; i < RP_QUANTITIES; i++) {
         double value = quantities->value[i];
-        double least = i == RP_Q_TIME ? 0.5e-9 : 0, most = i == RP_Q_TIME ? 86400 : 1e30;
+        double least = i == RP_Q_TIME ? RP_TIME_LEAST_S : 0;
+        double most = i == RP_Q_TIME ? RP_TIME_MOST_S : 1e30;
         if (isnan(value) || (value >= least && value <= most))
             continue;
         quantities->value[i] = NAN;
@@ -382,11 +383,11 @@ static rp_code add_notes(quantifier *q) {
                 "bound",
                 precisions[i], (unsigned long long)q->lower_bound_launches[i]);
     if (code == RP_OK && q->impossible)
-        code = rp_capture_add_note(q->capture, "warning", q->error,
-                                   "%llu values (%s, for one) are negative or beyond what a launch "
-                                   "can have: they count as not known",
-                                   (unsigned long long)q->impossible,
-                                   rp_quantity_table[q->an_impossible].key);
+        code = rp_capture_add_note(
+            q->capture, "warning", q->error,
+            "values that are negative or beyond what a launch can have count "
+            "as not known: %llu, such as %s",
+            (unsigned long long)q->impossible, rp_quantity_table[q->an_impossible].key);
     if (code == RP_OK && q->launches && !q->with_quantities)
         code = rp_capture_add_note(q->capture, "warning", q->error,
                                    "none of the %zu metrics is one that roofprof knows",

@@ -337,7 +337,7 @@ static checked_times check_times(const rp_launch_record *launch) {
         if (isnan(times.time_s))
             times.time_s = rp_launch_time_s((double)(times.end_ns - times.start_ns));
     }
-    if (times.time_s <= 0 || isinf(times.time_s)) {
+    if (times.time_s < RP_TIME_LEAST_S || times.time_s > RP_TIME_MOST_S) {
         times.time_s = NAN;
         times.invalid = true;
     }
