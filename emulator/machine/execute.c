@@ -899,6 +899,21 @@ INLINE GUEST void fetch_by_quarters(uint32_t *d, const reached *r, uint32_t offs
     }
 }
 
+/* Values of type T, extended into registers of 32 or 64 bits. */
+#define FETCH_NARROW(T)                                                                            \
+    do {                                                                                           \
+        uint64_t *d64 = at(w, ref);                                                                \
+        uint32_t *d32 = at(w, ref);                                                                \
+        EACH_LANE(w->mask) {                                                                       \
+            T value;                                                                               \
+            memcpy(&value, host_of(r, l) + offset, sizeof value);                                  \
+            if (wide)                                                                              \
+                d64[l] = (uint64_t)(int64_t)value;                                                 \
+            else                                                                                   \
+                d32[l] = (uint32_t)(int32_t)value;                                                 \
+        }                                                                                          \
+    } while (0)
+
 /* Element at OFFSET of every lane into register REF. */
 INLINE GUEST void fetch(emu_warp *w, const reached *r, uint32_t ref, uint32_t offset,
                         uint32_t bytes, bool wide, bool sign, bool only) {
@@ -921,19 +936,21 @@ INLINE GUEST void fetch(emu_warp *w, const reached *r, uint32_t ref, uint32_t of
             memcpy(d, host_of(r, 0), 8 * WARP);
         else
             COPY_LANES(uint64_t, memcpy(&d[l], host_of(r, l) + offset, 8));
+    } else if (bytes == 1) {
+        if (sign)
+            FETCH_NARROW(int8_t);
+        else
+            FETCH_NARROW(uint8_t);
+    } else if (bytes == 2) {
+        if (sign)
+            FETCH_NARROW(int16_t);
+        else
+            FETCH_NARROW(uint16_t);
     } else {
-        EACH_LANE(w->mask) {
-            uint64_t value = 0;
-            memcpy(&value, host_of(r, l) + offset, bytes);
-            if (sign) {
-                int unused = 64 - 8 * (int)bytes;
-                value = (uint64_t)((int64_t)(value << unused) >> unused);
-            }
-            if (wide)
-                ((uint64_t *)at(w, ref))[l] = value;
-            else
-                ((uint32_t *)at(w, ref))[l] = (uint32_t)value;
-        }
+        if (sign)
+            FETCH_NARROW(int32_t);
+        else
+            FETCH_NARROW(uint32_t);
     }
 }
 
@@ -951,10 +968,17 @@ INLINE GUEST void deposit(emu_warp *w, const reached *r, uint32_t ref, uint32_t 
             memcpy(host_of(r, 0), s, 8 * WARP);
         else
             COPY_LANES(uint64_t, memcpy(host_of(r, l) + offset, &s[l], 8));
+    } else if (bytes == 1) {
+        EACH_LANE(w->mask) * (host_of(r, l) + offset) = (uint8_t)slot_value(w, ref, wide, l);
+    } else if (bytes == 2) {
+        EACH_LANE(w->mask) {
+            uint16_t value = (uint16_t)slot_value(w, ref, wide, l);
+            memcpy(host_of(r, l) + offset, &value, sizeof value);
+        }
     } else {
         EACH_LANE(w->mask) {
-            uint64_t value = slot_value(w, ref, wide, l);
-            memcpy(host_of(r, l) + offset, &value, bytes);
+            uint32_t value = (uint32_t)slot_value(w, ref, wide, l);
+            memcpy(host_of(r, l) + offset, &value, sizeof value);
         }
     }
 }
