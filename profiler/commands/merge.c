@@ -84,6 +84,10 @@ static int merge(const rp_options *options, const request *r) {
         return rp_options_fail(options, &error);
     rp_capture **captures = calloc(r->count, sizeof *captures);
     rp_code code = captures ? RP_OK : rp_fail(&error, RP_INTERNAL, "no memory left");
+    const char *repeated = r->with_counts ? NULL : rp_file_repeated(r->files, r->count);
+    if (code == RP_OK && repeated)
+        code = rp_fail(&error, RP_INPUT, "\"%s\" is given twice: its launches would count twice",
+                       repeated);
     rp_temp_handle_signals();
     if (code == RP_OK)
         code = open_all(r, captures, &error);

@@ -81,6 +81,10 @@ static rp_code name_sources(const char *const *paths, size_t n, rp_capture *capt
 }
 
 rp_code rp_import(const char *const *paths, size_t n, rp_capture *capture, rp_error *error) {
+    const char *repeated = rp_file_repeated(paths, n);
+    if (repeated)
+        return rp_fail(error, RP_INPUT, "\"%s\" is given twice: its launches would count twice",
+                       repeated);
     rp_code code = name_sources(paths, n, capture, error);
     for (size_t i = 0; code == RP_OK && i < n; i++) {
         const rp_importer *importer;

@@ -229,6 +229,16 @@ void rp_output_discard(rp_output *output) {
     rp_temp_discard(&output->temp);
 }
 
+const char *rp_file_repeated(const char *const *paths, size_t n) {
+    struct stat a, b;
+    for (size_t i = 1; i < n; i++)
+        for (size_t k = 0; k < i; k++)
+            if (stat(paths[i], &a) == 0 && stat(paths[k], &b) == 0 && a.st_dev == b.st_dev &&
+                a.st_ino == b.st_ino)
+                return paths[i];
+    return NULL;
+}
+
 rp_code rp_file_head(const char *path, unsigned char *buffer, size_t *length, rp_error *error) {
     struct stat info;
     if (stat(path, &info) != 0)

@@ -63,6 +63,10 @@ rp_code rp_file_head(const char *path, unsigned char *buffer, size_t *length, rp
 /* True for pipes, terminals, devices and the names of open files (/dev/stdout, /proc/self/fd/3). */
 bool rp_file_is_stream(const char *path);
 
+/* The first of N paths that names the same file as one before it, by whatever name; NULL if all
+ * differ or are not there. */
+const char *rp_file_repeated(const char *const *paths, size_t n);
+
 /* The part of PATH after the last slash. */
 const char *rp_file_name(const char *path);
 

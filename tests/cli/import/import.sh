@@ -125,8 +125,14 @@ expect 0 report merged.roof --format json
 json 'abs(d["kernels"][0]["time_s"] - 12e-6) < 1e-15 and d["kernels"][0]["bytes"]["dram"] == 12288'
 expect 3 merge counts.csv --counts times.csv -o wrong.roof
 complains 'right order'
-expect 0 merge times.csv times.csv -o ranks.roof --format json
+cp times.csv rank1.csv
+expect 0 merge times.csv rank1.csv -o ranks.roof --format json
 json 'd["launches"] == 4 and d["schema"] == "roofprof.capture/1"'
+rm rank1.csv
+expect 3 merge times.csv ./times.csv -o twice.roof
+complains 'given twice'
+expect 3 import counts.csv counts.csv
+complains 'given twice'
 expect 2 merge times.csv
 expect 2 merge times.csv times.csv --counts counts.csv
 expect 3 merge times.csv missing.roof

@@ -261,6 +261,19 @@ static void test_gzip_head(void **state) {
     unlink("in.gz");
 }
 
+static void test_repeated(void **state) {
+    (void)state;
+    write_file("a", "same");
+    write_file("b", "same");
+    assert_int_equal(symlink("a", "c"), 0);
+    assert_int_equal(link("b", "d"), 0);
+    assert_null(rp_file_repeated((const char *[]){"a", "b", "none", "none"}, 4));
+    assert_string_equal(rp_file_repeated((const char *[]){"a", "b", "c"}, 3), "c");
+    assert_string_equal(rp_file_repeated((const char *[]){"b", "a", "./d"}, 3), "./d");
+    assert_null(rp_file_repeated(NULL, 0));
+    assert_int_equal(system("rm a b c d"), 0);
+}
+
 static void test_name(void **state) {
     (void)state;
     assert_string_equal(rp_file_name("/a/b.c"), "b.c");
@@ -270,11 +283,11 @@ static void test_name(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_output),  cmocka_unit_test(test_permissions),
-        cmocka_unit_test(test_refused), cmocka_unit_test(test_standard_output),
-        cmocka_unit_test(test_no_room), cmocka_unit_test(test_signal),
-        cmocka_unit_test(test_head),    cmocka_unit_test(test_gzip_head),
-        cmocka_unit_test(test_name),    cmocka_unit_test(test_links),
-        cmocka_unit_test(test_streams)};
+        cmocka_unit_test(test_output),   cmocka_unit_test(test_permissions),
+        cmocka_unit_test(test_refused),  cmocka_unit_test(test_standard_output),
+        cmocka_unit_test(test_no_room),  cmocka_unit_test(test_signal),
+        cmocka_unit_test(test_head),     cmocka_unit_test(test_gzip_head),
+        cmocka_unit_test(test_name),     cmocka_unit_test(test_links),
+        cmocka_unit_test(test_repeated), cmocka_unit_test(test_streams)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
