@@ -60,9 +60,12 @@ static double weights_read(const rp_plan_request *r, double batch) {
     return (active + (all - active) * (touched - chosen) / (1 - chosen)) * bytes;
 }
 
+/* KV cache that all devices of a replica read for a sequence: where there are more of them than KV
+ * heads, heads are kept, and read, more than once. */
 static double kv_read(const rp_plan_request *r) {
     double token = rp_plan_kv_bytes_per_token(&r->model, rp_plan_bytes(r->kv_dtype));
-    return isnan(token) ? 0 : r->sequence * token;
+    double copies = fmax(1, (double)r->tp / (double)r->model.kv_heads);
+    return isnan(token) ? 0 : r->sequence * token * copies;
 }
 
 static double decode_flops(const rp_plan_request *r) {
@@ -117,6 +120,11 @@ void rp_plan_decode(const rp_hwdb *db, const rp_plan_request *r, rp_plan_device 
     } else if (r->count > r->dp) {
         d->communication_s = NAN;
     }
+    if (rp_model_has_shape(&r->model) && r->model.heads % r->tp && r->tp % r->model.heads)
+        rp_plan_note(d,
+                     "%lld attention heads do not divide among %lld devices: most programs refuse, "
+                     "or leave devices idle",
+                     (long long)r->model.heads, (long long)r->tp);
     d->bandwidth_limit = r->batch / d->memory_s;
     d->compute_limit = r->batch / d->compute_s;
     d->ridge_batch_weights =

@@ -21,7 +21,7 @@ enum { MOST_DEVICES = 64, SHOWN_KERNELS = 20 };
 
 enum { FORMAT, CEILINGS, SPARSE, CAPTURE, FROM, PLOT, HWDB, OUTPUT };
 static const rp_option table[] = {
-    {"format", 0, "FORMAT", "text, json, csv, md or html"},
+    {"format", 'f', "FORMAT", "text, json, csv, md or html"},
     {"ceilings", 0, "WHICH",
      "printed (default: as the vendor prints them), theoretical (operations per\n"
      "clock x SMs x clock) or calibrated (measured here by calibrate, where there are any)"},
@@ -456,13 +456,13 @@ static rp_code open_capture(const request *r, rp_input *input, rp_error *error) 
     return rp_input_open(input, &options, error);
 }
 
-static rp_code draw(const rp_comparison *c, const request *r, rp_error *error) {
+static rp_code draw(const rp_comparison *c, const request *r, rp_plot_format format,
+                    rp_error *error) {
     rp_plot_options options = RP_PLOT_OPTIONS_INIT;
-    rp_code code = rp_plot_format_of(r->plot, &options.format, error);
 
+    options.format = format;
     options.output = r->plot;
-    return code != RP_OK ? code
-                         : rp_plot_compare(c->devices, c->device_count, r->sparse, &options, error);
+    return rp_plot_compare(c->devices, c->device_count, r->sparse, &options, error);
 }
 
 static rp_code compare(const request *r, rp_error *error) {
@@ -470,10 +470,12 @@ static rp_code compare(const request *r, rp_error *error) {
     const rp_device *devices[MOST_DEVICES];
     rp_comparison comparison = {0};
     rp_input input = {0};
+    rp_plot_format picture = RP_PLOT_PNG;
     bool opened = false;
     rp_code code;
 
-    (void)((code = rp_hwdb_load(&db, r->hwdb, error)) ||
+    (void)((code = r->plot ? rp_plot_format_of(r->plot, &picture, error) : RP_OK) ||
+           (code = rp_hwdb_load(&db, r->hwdb, error)) ||
            (code = find_devices(db, r, devices, error)) ||
            (code = rp_compare(devices, r->count, r->source, r->sparse, &comparison, error)));
     if (code == RP_OK && r->capture) {
@@ -481,7 +483,7 @@ static rp_code compare(const request *r, rp_error *error) {
         opened = code == RP_OK;
     }
     (void)(code || (code = print(&comparison, r, db, opened ? &input.report : NULL, error)) ||
-           (code = r->plot ? draw(&comparison, r, error) : RP_OK));
+           (code = r->plot ? draw(&comparison, r, picture, error) : RP_OK));
     if (opened)
         rp_input_close(&input);
     rp_comparison_free(&comparison);

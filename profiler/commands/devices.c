@@ -16,7 +16,7 @@
 
 enum { FORMAT, HWDB, OUTPUT };
 static const rp_option table[] = {
-    {"format", 0, "FORMAT", "text, json, csv, md or html"},
+    {"format", 'f', "FORMAT", "text, json, csv, md or html"},
     {"hwdb", 0, "FILE", "records of your own, over the shipped ones (a CSV file or a folder)"},
     {"output", 'o', "FILE", "write there instead of to standard output"}};
 

@@ -16,7 +16,7 @@
 enum { OUTPUT, FORMAT };
 static const rp_option table[] = {
     {"output", 'o', "FILE", "the capture; by default the first file's name with .roof, here"},
-    {"format", 0, "FORMAT", "of the message: text or json"}};
+    {"format", 'f', "FORMAT", "of the message: text or json"}};
 
 /* Endings that say what a file was, not what it is called. */
 static const char *const endings[] = {".gz",     ".csv",   ".json",     ".ncu-rep",

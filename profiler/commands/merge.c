@@ -18,7 +18,7 @@ enum { COUNTS, OUTPUT, FORMAT };
 static const rp_option table[] = {
     {"counts", 'c', "FILE", "take the counts from here, and the times from the other file"},
     {"output", 'o', "FILE", "the capture that is made; by default merged.roof"},
-    {"format", 0, "FORMAT", "of the message: text or json"}};
+    {"format", 'f', "FORMAT", "of the message: text or json"}};
 
 typedef struct request {
     const char **files; /* with --counts, that file comes last */

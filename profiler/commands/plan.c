@@ -106,7 +106,7 @@ static const rp_option table[] = {
     [TOKENS_PER_S] = {"tokens-per-s", 0, "N", "wanted, all sequences together"},
     [BUFFERS] = {"buffers", 0, "BYTES", "context and workspaces of a device (default 1G)"},
     [CEILINGS] = {"ceilings", 0, "WHICH", "printed (default), theoretical or calibrated"},
-    [FORMAT] = {"format", 0, "FORMAT", "text, json, csv, md or html"},
+    [FORMAT] = {"format", 'f', "FORMAT", "text, json, csv, md or html"},
     [PLOT] = {"plot", 0, "FILE", "draw memory and times of the devices (.png, .svg, .pdf)"},
     [HWDB] = {"hwdb", 0, "FILE", "records of your own, over the shipped ones"},
     [OUTPUT] = {"output", 'o', "FILE", "write there instead of to standard output"}};
@@ -120,8 +120,8 @@ typedef struct request {
 /* ---- Options --------------------------------------------------------------------------------- */
 
 /* A number that the analysis judges: here it must only be one. Sizes take k, M, G as everywhere. */
-static bool number(const rp_options *o, double *value) {
-    return rp_options_number(o, "value", -1e300, 1e300, value);
+static bool number(const rp_options *o, int option, double *value) {
+    return rp_options_number(o, table[option].name, -1e300, 1e300, value);
 }
 
 /* Whole, within what fits; the analysis says what is sensible. -1 stands for "not given" there. */
@@ -183,9 +183,9 @@ static bool take_model(const rp_options *o, int option, rp_model *m) {
     case MODEL:
         return preset(o, m);
     case PARAMS:
-        return number(o, &m->params);
+        return number(o, option, &m->params);
     case ACTIVE_PARAMS:
-        return number(o, &m->params_active);
+        return number(o, option, &m->params_active);
     case LAYERS:
         return integer(o, "layers", &m->layers);
     case HIDDEN:
@@ -277,15 +277,15 @@ static bool take_numbers(const rp_options *o, int option, rp_plan_request *r) {
         r->network = o->value;
         return true;
     case BATCH:
-        return number(o, &r->batch);
+        return number(o, option, &r->batch);
     case MICRO_BATCH:
-        return number(o, &r->micro_batch);
+        return number(o, option, &r->micro_batch);
     case SEQ:
-        return number(o, &r->sequence);
+        return number(o, option, &r->sequence);
     case TOKENS_PER_S:
-        return number(o, &r->tokens_per_s);
+        return number(o, option, &r->tokens_per_s);
     default:
-        return number(o, &r->buffers);
+        return number(o, option, &r->buffers);
     }
 }
 
@@ -361,12 +361,12 @@ static rp_code find_devices(const rp_hwdb *db, const char *names, const rp_devic
     return code;
 }
 
-static rp_code draw(const request *r, const rp_plan *plan, rp_error *error) {
+static rp_code draw(const request *r, rp_plot_format format, const rp_plan *plan, rp_error *error) {
     rp_plot_options options = RP_PLOT_OPTIONS_INIT;
-    rp_code code = rp_plot_format_of(r->plot, &options.format, error);
 
+    options.format = format;
     options.output = r->plot;
-    return code != RP_OK ? code : rp_plot_plan(plan, &options, error);
+    return rp_plot_plan(plan, &options, error);
 }
 
 static rp_code plan_it(const request *r, rp_error *error) {
@@ -374,10 +374,12 @@ static rp_code plan_it(const request *r, rp_error *error) {
     rp_hwdb *db = NULL;
     rp_plan plan = {0};
     rp_output output = {0};
+    rp_plot_format picture = RP_PLOT_PNG;
     size_t n = 0;
     rp_code code;
 
-    (void)((code = rp_hwdb_load(&db, r->hwdb, error)) ||
+    (void)((code = r->plot ? rp_plot_format_of(r->plot, &picture, error) : RP_OK) ||
+           (code = rp_hwdb_load(&db, r->hwdb, error)) ||
            (code = find_devices(db, r->devices, devices, &n, error)) ||
            (code = rp_plan_make(db, &r->plan, devices, n, &plan, error)) ||
            (code = rp_output_open(&output, r->output, error)));
@@ -386,7 +388,7 @@ static rp_code plan_it(const request *r, rp_error *error) {
         code = rp_output_commit(&output, error);
     }
     if (code == RP_OK && r->plot)
-        code = draw(r, &plan, error);
+        code = draw(r, picture, &plan, error);
     rp_plan_free(&plan);
     rp_hwdb_free(db);
     return code;

@@ -90,6 +90,8 @@ nonsense --model llama-7b --network telegraph
 nonsense --mode train --params 1e16 --dtype fp32
 nonsense --model llama-7b --mode train --zero 9
 nonsense --model llama-7b H100
+nonsense --model llama-7b --plot plan.gif
+grep -q 'params .nan' <(expect 2 --params nan; cat err) || fail "a wrong number's option is not named"
 expect 3 --model llama-7b --device H1000
 
 # A device without a needed figure says which.

@@ -449,6 +449,23 @@ static void pipelines_add_memory_not_speed(void **state) {
     assert_near(pipeline.bubble, 3.0 / 19, 1e-9); /* (p - 1) / (m + p - 1) */
 }
 
+/* With more devices than KV heads each head is kept, and read, by several: what a device holds is
+ * what it reads in a step, with KV heads to spare or not. */
+static void copies_of_kv_heads_are_read(void **state) {
+    (void)state;
+    for (int64_t tp = 1; tp <= 64; tp *= 2) {
+        rp_plan_request r = of_preset(RP_PLAN_INFER, "llama-70b", RP_FP16); /* 8 KV heads */
+        r.count = r.tp = tp;
+        r.batch = 64;
+        rp_plan_device d = plan_on(&r, "H100");
+        assert_near(d.memory_s * d.dram_bytes_per_s, d.memory.weights + d.memory.kv_cache, 1e-9);
+        assert_near(d.bandwidth_limit * d.memory_s, 64, 1e-9);
+    }
+    rp_plan_request r = of_preset(RP_PLAN_INFER, "llama-7b", RP_FP16);
+    r.count = r.tp = 7;
+    assert_non_null(strstr(plan_on(&r, "H100").notes[0], "32 attention heads"));
+}
+
 static void training_time_is_in_the_published_range(void **state) {
     /* 175 B on 64 A100s took 13.75 s an iteration (table 5 of [Recompute]). */
     rp_plan_request r = of_preset(RP_PLAN_TRAIN, "gpt3-175b", RP_BF16);
@@ -567,6 +584,7 @@ int main(void) {
         cmocka_unit_test(zero_1_has_a_floor),
         cmocka_unit_test(experts_are_read_as_tokens_choose_them),
         cmocka_unit_test(pipelines_add_memory_not_speed),
+        cmocka_unit_test(copies_of_kv_heads_are_read),
         cmocka_unit_test(training_time_is_in_the_published_range),
         cmocka_unit_test(utilisation_of_capacity),
         cmocka_unit_test(nonsense_is_refused_in_one_sentence),
