@@ -132,6 +132,7 @@ typedef struct door_thread {
     int calls;
     door_api_call api[DOOR_API_DEPTH];
     int api_depth;  /* may be over DOOR_API_DEPTH: what is deeper is not told */
+    int telling;    /* inside the observer */
     bool injecting; /* inside the injection library's start */
 } door_thread;
 extern _Thread_local door_thread door_self;
@@ -231,6 +232,8 @@ cudaError_t door_image_global(door_module *module, const char *name, uint64_t *a
                               uint64_t *size);
 cudaError_t door_image_unload(door_module *module);
 
+/* Whether any module was ever loaded. */
+bool door_module_loaded(void);
 /* Forgets what is loaded on a device (cudaDeviceReset). */
 void door_unload(door_device *device);
 

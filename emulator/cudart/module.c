@@ -41,7 +41,7 @@ static struct {
     pthread_mutex_t lock; /* of loading, taken before door.lock */
     door_module *modules;
     registry functions, variables; /* of door_function, door_variable: `host` comes first in both */
-    bool warned_target;
+    bool warned_target, loaded;
 } program = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* ---- The registry ------------------------------------------------------------------------------
@@ -358,6 +358,7 @@ static cudaError_t load_module(door_module *m, door_device *d, const char *name,
             on->error = load_texts(m, d, name, &on->module);
         }
         if (on->module) {
+            program.loaded = true;
             read_registers(m, capability(d), on->module);
             bind_managed(m, on->module);
             warn_target(d, emu_module_ptx_target(on->module));
@@ -437,6 +438,13 @@ cudaError_t door_find_symbol(const void *host, door_device *d, void **address, s
     *address = (void *)(uintptr_t)at;
     *size = length;
     return cudaSuccess;
+}
+
+bool door_module_loaded(void) {
+    pthread_mutex_lock(&program.lock);
+    bool loaded = program.loaded;
+    pthread_mutex_unlock(&program.lock);
+    return loaded;
 }
 
 void door_unload(door_device *d) {

@@ -37,13 +37,17 @@ uint32_t door_api_correlation(void) {
 static void tell(door_api_call *call) {
     const emu_observer *o = door_observer();
     call->event.user = &call->user;
+    door_self.telling++;
     if (o && o->api)
         o->api(&call->event);
+    door_self.telling--;
 }
 
-/* The driver's call inside the runtime's is told; any other inside a call is the door's own. */
+/* The driver's call inside the runtime's is told, and the observer's own; any other inside a call
+ * is the door's. */
 static bool is_told(const door_api_call *outer, emu_domain domain) {
-    return !outer || (outer->event.domain == EMU_DOMAIN_RUNTIME && domain == EMU_DOMAIN_DRIVER);
+    return !outer || door_self.telling ||
+           (outer->event.domain == EMU_DOMAIN_RUNTIME && domain == EMU_DOMAIN_DRIVER);
 }
 
 void door_api_enter(emu_domain domain, const char *function, const char *symbol,
@@ -149,6 +153,10 @@ static bool table_started(void) {
     return door.started;
 }
 
+static bool table_module_loaded(void) {
+    return door_module_loaded();
+}
+
 static int table_device_count(void) {
     return door.device_count;
 }
@@ -245,6 +253,7 @@ const emu_doors *emu_doors_table(void) {
                                     .cudart = DOOR_CUDART,
                                     .start = table_start,
                                     .started = table_started,
+                                    .module_loaded = table_module_loaded,
                                     .device_count = table_device_count,
                                     .device = table_device,
                                     .now_s = table_now,

@@ -21,7 +21,8 @@
 typedef enum emu_domain { EMU_DOMAIN_DRIVER = 1, EMU_DOMAIN_RUNTIME = 2 } emu_domain;
 
 /* A call of the program's into the runtime or the driver. A launch through the runtime is told
- * twice, the driver's call inside the runtime's, with the same correlation; nothing else nests. */
+ * twice, the driver's call inside the runtime's, with the same correlation; of the rest only what
+ * an observer calls inside an event nests. */
 typedef struct emu_api_event {
     emu_domain domain;
     const char *function;   /* "cudaLaunchKernel_ptsz": as exported; a constant */
@@ -123,6 +124,7 @@ typedef struct emu_doors {
     /* 0, or the runtime's error code; starts the door. */
     int (*start)(void);
     bool (*started)(void);
+    bool (*module_loaded)(void); /* ever, on any device */
     int (*device_count)(void);
     bool (*device)(int index, emu_door_device *out);
     double (*now_s)(void);

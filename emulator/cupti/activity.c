@@ -467,7 +467,7 @@ CUPTI_EXPORT(cuptiActivityEnable, int kind) {
     cupti_result result = check_kind(kind);
     if (result)
         return result;
-    if ((kind == KIND_KERNEL || kind == KIND_CONCURRENT_KERNEL) && module_was_loaded())
+    if ((kind == KIND_KERNEL || kind == KIND_CONCURRENT_KERNEL) && doors()->module_loaded())
         complain("warning", "enable-after-load",
                  "kernels are enabled after modules are loaded: the real one instruments them all "
                  "again, and the program stands still for seconds");

@@ -14,7 +14,7 @@
 
 enum { MAX_CONTEXTS = 256, MAX_DEVICES = 64 };
 
-static atomic_bool modules, forked;
+static atomic_bool forked;
 
 static struct {
     pthread_mutex_t lock;
@@ -39,6 +39,13 @@ static void on_api(const emu_api_event *event) {
     callback_api(event);
     if (event->exit)
         activity_tick();
+}
+
+static void on_launch(const emu_launch_event *event) {
+    record_launch(event);
+#if DOOR_CUPTI >= 13
+    range_launch(event);
+#endif
 }
 
 static void remember(const emu_context_event *event) {
@@ -75,26 +82,24 @@ static void on_stream(const emu_stream_event *event) {
                       device.context, event->handle);
 }
 
-static void on_module(int device, double seconds) {
-    atomic_store(&modules, true);
-    record_module(device, seconds);
-}
-
 static void on_end(void) {
     static atomic_bool ended;
     if (atomic_exchange(&ended, true))
         return;
+#if DOOR_CUPTI >= 13
+    range_ends();
+#endif
     activity_ends();
 }
 
 static const emu_observer observer = {.api = on_api,
-                                      .launch = record_launch,
+                                      .launch = on_launch,
                                       .copy = record_copy,
                                       .memory = record_memory,
                                       .pool = record_pool_event,
                                       .context = on_context,
                                       .stream = on_stream,
-                                      .module_loaded = on_module,
+                                      .module_loaded = record_module,
                                       .ends = on_end};
 
 /* ---- The runtime's doors ---------------------------------------------------------------------
@@ -152,10 +157,6 @@ int context_device(const void *handle) {
 
 uint32_t context_uid(int device) {
     return (uint32_t)device + 1;
-}
-
-bool module_was_loaded(void) {
-    return atomic_load(&modules);
 }
 
 /* ---- Clocks ----------------------------------------------------------------------------------

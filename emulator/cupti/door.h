@@ -68,7 +68,6 @@ uint32_t context_uid(int device);
 uint64_t clock_ns(void);
 /* The place of a virtual second on that clock. */
 uint64_t virtual_ns(double at_s);
-bool module_was_loaded(void);
 
 /* ---- callback.c ---- */
 
@@ -103,6 +102,16 @@ void record_module(int device, double seconds);
 void record_api_call(const emu_api_event *event, uint64_t start, uint64_t end);
 /* The records of a kind that are there from the start: devices, contexts. */
 void record_existing(int kind);
+
+/* ---- host.c ---- */
+
+/* The bytes of a parameter structure up to a field: what structSize says at least. */
+#define SIZE_TO(type, field) (offsetof(type, field) + sizeof(((type *)0)->field))
+/* False, and said, if PARAMS is NULL or its structSize is too small. */
+bool params_ok(const void *params, size_t needed, const char *function);
+/* Of a range in a counter data image, for the caller to free; NULL: there is none. */
+char *range_name(const uint8_t *image, size_t size, size_t index, const char *delimiter);
+enum { RANGE_SEPARATOR = 0x1f }; /* between the names of nested ranges, as they are kept */
 
 /* ---- range.c ---- */
 
