@@ -5,6 +5,7 @@
  * launches, copies and memory are added in file order.
  */
 #include "capture/ingest.h"
+#include "capture/spool_counts.h"
 #include "support/cupti_result.h"
 #include "tracer/spool.h"
 
@@ -68,7 +69,8 @@ typedef struct ingest {
     size_t launch_count, launch_room;
     device devices[DEVICES];
     int64_t process, wall_offset, cupti_offset;
-    uint64_t kernels, copies, invalid;
+    uint64_t kernels, copies, invalid, counted, unchosen;
+    rp_spool_counts counts;
     spool_lost lost;
     bool ended;
     size_t good; /* bytes of whole frames */
@@ -263,8 +265,10 @@ static rp_code note_status(ingest *in, const uint8_t *payload, size_t length) {
         return note(in, "warning", "cannot trace %s (%u %s): %s. %s", activity_kind(s.detail),
                     s.code, r->name, r->meaning, r->remedy);
     case SPOOL_STAGE_COUNTERS:
-        return note(in, "warning", "has no counters (%u %s; %.*s): %s. %s", s.code, r->name, n,
-                    words, r->meaning, r->remedy);
+        if (s.code == 0) /* it was not CUPTI that refused */
+            return note(in, "warning", "has no counters, or none from there on: %.*s", n, words);
+        return note(in, "warning", "has no counters, or none from there on (%u %s; %.*s): %s. %s",
+                    s.code, r->name, n, words, r->meaning, r->remedy);
     case SPOOL_STAGE_CHAIN:
         return note(in, "warning",
                     "has an injection library of yours, %.*s, that could not be loaded", n, words);
@@ -273,6 +277,12 @@ static rp_code note_status(ingest *in, const uint8_t *payload, size_t length) {
     default:
         return note(in, "warning", "reports: %.*s", n, words);
     }
+}
+
+static rp_code collect_counts(ingest *in, const spool_frame *frame, const uint8_t *payload) {
+    rp_code code =
+        rp_spool_counts_collect(&in->counts, frame->type, payload, frame->length, in->error);
+    return code == RP_INPUT ? damaged(in, "a frame of counters does not hold what it says") : code;
 }
 
 static rp_code collect(ingest *in, const spool_frame *frame, const uint8_t *payload) {
@@ -307,7 +317,7 @@ static rp_code collect(ingest *in, const spool_frame *frame, const uint8_t *payl
         in->ended = true;
         return RP_OK;
     default:
-        return RP_OK;
+        return collect_counts(in, frame, payload);
     }
 }
 
@@ -323,6 +333,10 @@ static void format_uuid(const uint8_t *u, char out[41]) {
 static bool emulated(const ingest *in, uint32_t ordinal) {
     const device *d = &in->devices[ordinal];
     return d->known && !memcmp(d->record.uuid, "emulated ", 9);
+}
+
+static rp_provenance count_provenance(const ingest *in, uint32_t ordinal) {
+    return emulated(in, ordinal) ? RP_EMULATED : RP_COUNTED;
 }
 
 static rp_provenance time_provenance(const ingest *in, uint32_t ordinal) {
@@ -408,6 +422,10 @@ static int64_t range_of(const ingest *in, uint32_t correlation) {
     return r ? r->capture_id : -1;
 }
 
+static int64_t known(uint32_t number) {
+    return number == SPOOL_NONE ? -1 : (int64_t)number;
+}
+
 static rp_code add_config(ingest *in, config *c) {
     const spool_config *s = &c->record;
     rp_config_record record = {.name = in->names[s->name].at,
@@ -415,8 +433,8 @@ static rp_code add_config(ingest *in, config *c) {
                                .has_shape = true,
                                .grid = {s->grid[0], s->grid[1], s->grid[2]},
                                .block = {s->block[0], s->block[1], s->block[2]},
-                               .registers = s->registers,
-                               .shared_static = s->shared_static,
+                               .registers = known(s->registers),
+                               .shared_static = known(s->shared_static),
                                .shared_dynamic = s->shared_dynamic};
     return rp_capture_add_config(in->capture, &record, &c->id, in->error);
 }
@@ -427,37 +445,113 @@ static bool impossible(uint64_t start, uint64_t end) {
     return start == 0 || end < start || end - start > LONGEST_NS;
 }
 
+/* A launch of C with what both its record and its counters tell. */
+static rp_code start_launch(ingest *in, config *c, uint32_t correlation, rp_launch_record *launch) {
+    rp_code code = c->id < 0 ? add_config(in, c) : RP_OK;
+    *launch = RP_LAUNCH_RECORD_INIT;
+    if (!code)
+        code = add_device(in, c->record.device, &launch->device);
+    launch->config = c->id;
+    launch->process = in->process;
+    launch->context = c->record.context;
+    launch->correlation = correlation;
+    launch->range = in->launch_count ? range_of(in, correlation) : -1;
+    launch->cache = RP_CACHE_NATURAL;
+    return code;
+}
+
+static rp_code end_launch(ingest *in, const rp_launch_record *launch, uint32_t ordinal,
+                          rp_spool_counted *counted) {
+    int64_t id;
+    rp_code code = rp_capture_add_launch(in->capture, launch, &id, in->error);
+    in->kernels++;
+    if (code || !counted)
+        return code;
+    in->counted++;
+    return rp_spool_counts_add(&in->counts, counted, in->capture, id, count_provenance(in, ordinal),
+                               in->error);
+}
+
+/* The time of a counted launch is the one that its counters tell (the capture takes it from them):
+ * its record holds what counting made of it. Of several passes only the first saw the caches as the
+ * program had left them. */
+static void set_counted_time(const ingest *in, uint32_t ordinal, const rp_spool_counted *counted,
+                             int64_t start_ns, rp_launch_record *launch) {
+    double duration = rp_spool_counts_duration(&in->counts, counted);
+    if (rp_spool_counts_passes(&in->counts, counted) > 1) {
+        launch->cache = RP_CACHE_WARM;
+    } else if (start_ns >= 0 && duration > 0 && duration < (double)LONGEST_NS) {
+        launch->start_ns = start_ns;
+        launch->end_ns = start_ns + (int64_t)duration;
+        launch->time_s = duration * 1e-9;
+        launch->time_provenance = emulated(in, ordinal) ? RP_MODELLED : RP_COUNTED;
+    }
+}
+
 static rp_code add_kernel(ingest *in, const spool_kernel *k, int64_t node) {
     uint64_t start = (uint64_t)k->start_high << 32 | k->start_low;
     uint64_t end = (uint64_t)k->end_high << 32 | k->end_low;
-    int64_t id;
+    rp_launch_record launch;
     if (k->config >= in->config_count)
         return damaged(in, "a launch names a config that is not there");
-    config *c = &in->configs[k->config];
-    rp_code code = c->id < 0 ? add_config(in, c) : RP_OK;
-    rp_launch_record launch = RP_LAUNCH_RECORD_INIT;
-    if (!code)
-        code = add_device(in, c->record.device, &launch.device);
+    if (!rp_spool_counts_selected(&in->counts, k->correlation)) {
+        in->unchosen++;
+        return RP_OK;
+    }
+    rp_spool_counted *counted = node < 0 ? rp_spool_counts_find(&in->counts, k->correlation) : NULL;
+    if (counted && counted->used) /* a further pass over the same launch */
+        return RP_OK;
+    rp_code code = start_launch(in, &in->configs[k->config], k->correlation, &launch);
     if (code)
         return code;
-    if (impossible(start, end)) {
+    if (impossible(start, end) && !counted) {
         in->invalid++;
         return RP_OK;
     }
-    launch.config = c->id;
-    launch.process = in->process;
-    launch.context = c->record.context;
     launch.stream = k->stream;
-    launch.correlation = k->correlation;
     launch.graph_node = node;
-    launch.range = in->launch_count ? range_of(in, k->correlation) : -1;
-    launch.start_ns = (int64_t)start - in->cupti_offset;
-    launch.end_ns = (int64_t)end - in->cupti_offset;
-    launch.time_s = (double)(end - start) * 1e-9;
-    launch.time_provenance = time_provenance(in, c->record.device);
-    launch.cache = RP_CACHE_NATURAL;
-    in->kernels++;
-    return rp_capture_add_launch(in->capture, &launch, &id, in->error);
+    if (counted) {
+        set_counted_time(in, in->configs[k->config].record.device, counted,
+                         impossible(start, end) ? -1 : (int64_t)start - in->cupti_offset, &launch);
+    } else {
+        launch.start_ns = (int64_t)start - in->cupti_offset;
+        launch.end_ns = (int64_t)end - in->cupti_offset;
+        launch.time_s = (double)(end - start) * 1e-9;
+        launch.time_provenance = time_provenance(in, in->configs[k->config].record.device);
+    }
+    return end_launch(in, &launch, in->configs[k->config].record.device, counted);
+}
+
+/* The config that records of the same kernel and shape have: it knows registers and memory. */
+static config *with_registers(ingest *in, config *c) {
+    for (size_t i = 0; i < in->config_count; i++) {
+        const spool_config *a = &c->record, *b = &in->configs[i].record;
+        if (b->registers != SPOOL_NONE && a->name == b->name && a->device == b->device &&
+            a->context == b->context && !memcmp(a->grid, b->grid, sizeof a->grid) &&
+            !memcmp(a->block, b->block, sizeof a->block) && a->shared_dynamic == b->shared_dynamic)
+            return &in->configs[i];
+    }
+    return c;
+}
+
+/* While launches are counted CUPTI may leave them without a record: their counters stand alone. */
+static rp_code add_launches_without_record(ingest *in) {
+    rp_code code = RP_OK;
+    for (size_t i = 0; i < in->counts.launch_count && !code; i++) {
+        rp_spool_counted *counted = &in->counts.launches[i];
+        rp_launch_record launch;
+        if (counted->used)
+            continue;
+        if (counted->record.config >= in->config_count)
+            return damaged(in, "a counted launch names a config that is not there");
+        config *c = with_registers(in, &in->configs[counted->record.config]);
+        code = start_launch(in, c, counted->record.correlation, &launch);
+        if (code)
+            return code;
+        set_counted_time(in, c->record.device, counted, (int64_t)counted->record.time_ns, &launch);
+        code = end_launch(in, &launch, c->record.device, counted);
+    }
+    return code;
 }
 
 static const char *copy_kind(uint8_t kind) {
@@ -578,6 +672,46 @@ static rp_code say_what_is_missing(ingest *in) {
     return code;
 }
 
+/* "counted 12 of 4000 launches ..." */
+static rp_code say_what_was_counted(ingest *in) {
+    const spool_counted *t = &in->counts.totals;
+    if (in->counts.choosing && in->unchosen) {
+        rp_code code =
+            note(in, "info", "made %" PRIu64 " launches that were not asked for", in->unchosen);
+        if (code)
+            return code;
+    }
+    if (!in->counts.has_totals)
+        return RP_OK;
+    rp_code code = note(
+        in, "info",
+        "had %" PRIu64 " of %" PRIu64 " launches counted, which cost %.2f s of %.2f s (%" PRIu64
+        " changes of configuration, %.0f us each)",
+        in->counted, in->kernels, (double)t->cost_ns * 1e-9, (double)t->elapsed_ns * 1e-9,
+        t->switches, t->switches ? (double)t->switch_ns * 1e-3 / (double)t->switches : 0.0);
+    if (!code && t->over_budget)
+        code = note(in, "info",
+                    "left %" PRIu64 " launches untouched, since counting had cost its share of the "
+                    "run: raise it with --budget",
+                    t->over_budget);
+    if (!code && t->skipped)
+        code = note(in, "info",
+                    "left %" PRIu64 " launches of collectives and the like untouched: these must "
+                    "not be held back",
+                    t->skipped);
+    if (!code && t->in_graphs)
+        code = note(in, "warning",
+                    "launched %" PRIu64 " CUDA graphs, or kernels into them: kernels of graphs are "
+                    "traced and not counted",
+                    t->in_graphs);
+    if (!code && t->lost + t->busy)
+        code = note(in, "warning",
+                    "has %" PRIu64 " counted launches without counters (several threads launched "
+                    "at once, or a launch was stopped)",
+                    t->lost + t->busy);
+    return code;
+}
+
 static rp_code add_process(ingest *in) {
     rp_process_record process = {
         .pid = in->header.pid, .rank = in->header.rank, .name = in->program, .host = in->host};
@@ -596,7 +730,12 @@ static rp_code ingest_mapped(ingest *in) {
         return code;
     if (in->launch_count)
         qsort(in->launches, in->launch_count, sizeof *in->launches, by_correlation);
+    rp_spool_counts_ready(&in->counts);
     code = each_frame(in, false, in->good, add);
+    if (!code)
+        code = add_launches_without_record(in);
+    if (!code)
+        code = say_what_was_counted(in);
     return code ? code : say_what_is_missing(in);
 }
 
@@ -641,6 +780,7 @@ out:
         free(in->configs);
         free(in->ranges);
         free(in->launches);
+        rp_spool_counts_free(&in->counts);
     }
     free(in);
     return code;

@@ -20,6 +20,7 @@ typedef struct rp_emulate_options {
     const char *tracer;  /* libroofprof_tracer.so: it runs in the program too, and the capture is
                             what it saw; what the device counted goes to a capture beside it. NULL:
                             the capture is what the device counted */
+    const struct rp_trace_settings *settings; /* of the tracer; NULL: it traces and counts nothing */
 } rp_emulate_options;
 
 typedef struct rp_emulate_result {

@@ -3,6 +3,7 @@
  * Runs a program on emulated devices; emulate.h has the contract.
  */
 #include "commands/emulate.h"
+#include "commands/settings.h"
 
 #include "capture/capture.h"
 #include "capture/ingest.h"
@@ -144,6 +145,8 @@ static void set_tracer(const char *tracer, const char *door, const char *spool) 
     setenv("CUDA_INJECTION64_PATH", tracer, 1);
     setenv("NVTX_INJECTION64_PATH", tracer, 1);
     setenv("ROOFPROF_SPOOL", spool, 1);
+    snprintf(text, sizeof text, "%s/settings", spool);
+    setenv("ROOFPROF_CONFIG", text, 1);
     snprintf(text, sizeof text, "%s/libcupti.so.13", door);
     setenv("ROOFPROF_CUPTI", text, 0);
 }
@@ -367,7 +370,17 @@ rp_code rp_emulate_program(const rp_emulate_options *options, char *const argv[]
         code = make_spool(spool, error);
     if (code != RP_OK)
         return code;
+    char *settings = options->tracer && options->settings
+                         ? rp_trace_settings_write(options->settings, spool, error)
+                         : NULL;
+    if (options->tracer && options->settings && !settings) {
+        rmdir(spool);
+        return error->code;
+    }
     code = run(options, door, spool, argv, &result->exit_code, error);
+    if (settings)
+        unlink(settings);
+    free(settings);
     if (code != RP_OK) {
         rmdir(spool);
         return code;

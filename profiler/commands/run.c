@@ -11,6 +11,7 @@
 #include "commands/finish.h"
 #include "commands/launch.h"
 #include "commands/options.h"
+#include "commands/settings.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -24,6 +25,16 @@ enum option {
     FORMAT,
     PLOT,
     MODE,
+    SAMPLES,
+    BUDGET,
+    KERNEL,
+    RANGE,
+    SKIP,
+    COUNT,
+    START_AFTER,
+    FROM_API,
+    NO_COUNT,
+    WATCHDOG,
     EMULATE,
     CACHE,
     THREADS,
@@ -42,8 +53,29 @@ static const rp_option table[] = {
     [FORMAT] = {"format", 'f', "FORMAT", "of the report: text (default), json, csv, md or html"},
     [PLOT] = {"plot", 'p', "FILE", "draw the roofline too (.png .svg .pdf)"},
     [MODE] = {"mode", 'm', "MODE",
-              "trace (default): times, copies, memory; none: only run;\n"
-              "emulated: the device's own counts unless trace is asked for"},
+              "sampled (default): times of all launches, counters of some, where\n"
+              "this machine allows them; replay: counters of every launch, which\n"
+              "runs twice or more; trace: no counters; none: only run. Emulated:\n"
+              "the device's own counts, unless a mode is asked for"},
+    [SAMPLES] = {"samples", 0, "N",
+                 "sampled: launches of each kernel and shape, for each of its\n"
+                 "configurations of counters (default: 3)"},
+    [BUDGET] = {"budget", 0, "SHARE",
+                "counting may cost this share of the run (default: 0.1;\n"
+                "replay: 0, no limit)"},
+    [KERNEL] = {"kernel", 'k', "GLOB", "only kernels of this name"},
+    [RANGE] = {"range", 'r', "GLOB", "only launches inside of an NVTX range of this name"},
+    [SKIP] = {"skip", 0, "N", "without the first N launches, of those that the above leave"},
+    [COUNT] = {"count", 0, "N", "N launches and no more"},
+    [START_AFTER] = {"start-after", 0, "SECONDS", "without the launches before that"},
+    [FROM_API] = {"from-api", 0, NULL,
+                  "only launches between cudaProfilerStart and cudaProfilerStop"},
+    [NO_COUNT] = {"no-count", 0, "GLOB",
+                  "kernels that must not be held back; collectives are known.\n"
+                  "May be given several times"},
+    [WATCHDOG] = {"watchdog", 0, "SECONDS",
+                  "a launch that takes longer while counted ends the counting\n"
+                  "(default: 20)"},
     [EMULATE] = {"emulate", 'e', "DEVICE",
                  "run on an emulated device, without a GPU: H100, or several,\n"
                  "H100:2,A100; list: what there is"},
@@ -73,7 +105,8 @@ static const char outro[] =
 typedef struct run_options {
     rp_finish_options finish;
     rp_emulate_options emulate; /* devices NULL: a real one */
-    bool trace, trace_asked, keep;
+    rp_trace_settings settings;
+    bool only_run, mode_asked, keep;
     char **argv; /* the program */
 } run_options;
 
@@ -85,7 +118,66 @@ static bool set_threads(const rp_options *o, run_options *r) {
     return true;
 }
 
+static bool set_mode(const rp_options *o, run_options *r) {
+    static const char *const modes[] = {"sampled", "replay", "trace"};
+    r->only_run = strcmp(o->value, "none") == 0;
+    if (r->only_run)
+        return true;
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++)
+        if (strcmp(o->value, modes[i]) == 0) {
+            r->settings.mode = modes[i];
+            return r->mode_asked = true;
+        }
+    rp_options_error(o, "--mode '%s' is none of sampled, replay, trace, none", o->value);
+    return false;
+}
+
+static bool set_glob(const rp_options *o, const char *name, const char **glob) {
+    if (rp_trace_settings_glob_is_fine(o->value)) {
+        *glob = o->value;
+        return true;
+    }
+    rp_options_error(o, "--%s wants a pattern on one line, of less than 1024 letters", name);
+    return false;
+}
+
+static bool set_no_count(const rp_options *o, rp_trace_settings *s) {
+    if (s->no_count_count == sizeof s->no_count / sizeof *s->no_count) {
+        rp_options_error(o, "--no-count can be given %zu times", s->no_count_count);
+        return false;
+    }
+    return set_glob(o, "no-count", &s->no_count[s->no_count_count++]);
+}
+
+/* Which launches, and how they are counted. */
+static bool set_trace_option(const rp_options *o, rp_trace_settings *s, int option) {
+    switch (option) {
+    case SAMPLES:
+        return rp_options_integer(o, "samples", 1, 10000, &s->samples);
+    case BUDGET:
+        return rp_options_number(o, "budget", 0, 1, &s->budget);
+    case KERNEL:
+        return set_glob(o, "kernel", &s->kernel);
+    case RANGE:
+        return set_glob(o, "range", &s->range);
+    case SKIP:
+        return rp_options_integer(o, "skip", 0, INT64_MAX, &s->first);
+    case COUNT:
+        return rp_options_integer(o, "count", 1, INT64_MAX, &s->count);
+    case START_AFTER:
+        return rp_options_number(o, "start-after", 0, 1e9, &s->start_after_s);
+    case FROM_API:
+        return s->from_api = true;
+    case NO_COUNT:
+        return set_no_count(o, s);
+    default:
+        return rp_options_number(o, "watchdog", 0.1, 1e9, &s->watchdog_s);
+    }
+}
+
 static bool set_option(const rp_options *o, run_options *r, int option) {
+    if (option >= SAMPLES && option <= WATCHDOG)
+        return set_trace_option(o, &r->settings, option);
     switch (option) {
     case OUTPUT:
         r->finish.output = o->value;
@@ -102,11 +194,7 @@ static bool set_option(const rp_options *o, run_options *r, int option) {
         r->finish.plot = o->value;
         return true;
     case MODE:
-        r->trace = r->trace_asked = strcmp(o->value, "trace") == 0;
-        if (r->trace || strcmp(o->value, "none") == 0)
-            return true;
-        rp_options_error(o, "--mode '%s' is none of trace, none", o->value);
-        return false;
+        return set_mode(o, r);
     case EMULATE:
         r->emulate.devices = o->value;
         return true;
@@ -165,6 +253,21 @@ static char *find_tracer(rp_error *error) {
         "libroofprof_tracer.so is not beside this roofprof (%s/../lib/roofprof): install it with "
         "cmake --install, or name it in ROOFPROF_TRACER",
         self);
+    return NULL;
+}
+
+/* The probe, which stands beside the tracer; NULL: it does not, and counters are not tried first.
+ */
+static char *find_probe(const char *tracer) {
+    const char *wanted = getenv("ROOFPROF_PROBE"), *slash = strrchr(tracer, '/');
+    char *path = NULL;
+    if (wanted && *wanted)
+        return realpath(wanted, NULL);
+    if (!slash || asprintf(&path, "%.*s/roofprof-probe", (int)(slash - tracer), tracer) < 0)
+        return NULL;
+    if (access(path, X_OK) == 0)
+        return path;
+    free(path);
     return NULL;
 }
 
@@ -242,21 +345,26 @@ static int trace(const rp_options *o, run_options *r) {
     rp_error error = {0};
     rp_launch_result result = {.code = RP_INTERNAL};
     bool made = false;
-    char *tracer = find_tracer(&error), *folder = NULL;
+    char *tracer = find_tracer(&error), *folder = NULL, *settings = NULL;
+    char *probe = tracer ? find_probe(tracer) : NULL;
     char *capture = tracer ? rp_finish_capture_name(&r->finish, r->argv, &error) : NULL;
     if (capture)
         folder = rp_finish_prepare(&r->finish, capture, &error);
-    if (!folder) {
+    r->settings.probe = probe;
+    if (folder)
+        settings = rp_trace_settings_write(&r->settings, folder, &error);
+    if (!settings) {
         result.code = failed(o, &error, RP_INTERNAL);
+        if (folder)
+            rp_finish_remove(folder);
         goto out;
     }
     const char *injection = getenv("CUDA_INJECTION64_PATH"),
                *nvtx = getenv("NVTX_INJECTION64_PATH");
-    const rp_launch_variable environment[] = {{"CUDA_INJECTION64_PATH", tracer},
-                                              {"ROOFPROF_INJECTION_NEXT", injection},
-                                              {"NVTX_INJECTION64_PATH", tracer},
-                                              {"ROOFPROF_NVTX_NEXT", nvtx},
-                                              {"ROOFPROF_SPOOL", folder}};
+    const rp_launch_variable environment[] = {
+        {"CUDA_INJECTION64_PATH", tracer}, {"ROOFPROF_INJECTION_NEXT", injection},
+        {"NVTX_INJECTION64_PATH", tracer}, {"ROOFPROF_NVTX_NEXT", nvtx},
+        {"ROOFPROF_SPOOL", folder},        {"ROOFPROF_CONFIG", settings}};
     if (rp_launch(r->argv, environment, sizeof environment / sizeof environment[0], &result,
                   &error) ||
         !result.started) {
@@ -279,6 +387,8 @@ static int trace(const rp_options *o, run_options *r) {
         rp_finish_remove(folder);
 out:
     free(tracer);
+    free(probe);
+    free(settings);
     free(capture);
     free(folder);
     return result.code;
@@ -297,11 +407,12 @@ static int emulate(const rp_options *o, run_options *r) {
     rp_error error = {0};
     rp_emulate_result result = {.exit_code = RP_INTERNAL};
     char *capture = rp_finish_capture_name(&r->finish, r->argv, &error);
-    char *tracer = r->trace_asked ? find_tracer(&error) : NULL;
+    char *tracer = r->mode_asked ? find_tracer(&error) : NULL;
     r->emulate.capture = capture;
     r->emulate.hwdb = r->finish.hwdb;
     r->emulate.tracer = tracer;
-    if (!capture || (r->trace_asked && !tracer) || rp_finish_check(&r->finish, capture, &error) ||
+    r->emulate.settings = &r->settings;
+    if (!capture || (r->mode_asked && !tracer) || rp_finish_check(&r->finish, capture, &error) ||
         rp_emulate_program(&r->emulate, r->argv, &result, &error)) {
         rp_options_fail(o, &error);
         result.exit_code = result.exit_code ? result.exit_code : RP_INTERNAL;
@@ -332,7 +443,7 @@ static int list_emulated(const rp_options *o, const run_options *r) {
 
 int rp_cmd_run(int argc, char **argv) {
     rp_options o = RP_OPTIONS(argc, argv, table, "PROGRAM [ARGUMENT]...", intro, outro);
-    run_options r = {.trace = true};
+    run_options r = {.settings = RP_TRACE_SETTINGS_INIT};
     int option;
     while ((option = rp_options_next(&o)) > RP_OPTION_POSITIONAL)
         if (!set_option(&o, &r, option))
@@ -349,5 +460,5 @@ int rp_cmd_run(int argc, char **argv) {
     r.argv = argv + o.at - 1;
     if (r.emulate.devices)
         return emulate(&o, &r);
-    return r.trace ? trace(&o, &r) : only_run(&o, &r);
+    return r.only_run ? only_run(&o, &r) : trace(&o, &r);
 }

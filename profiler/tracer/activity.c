@@ -6,6 +6,7 @@
  */
 #include "tracer/activity.h"
 #include "tracer/names.h"
+#include "tracer/select.h"
 #include "tracer/writer.h"
 
 #include <stdatomic.h>
@@ -13,7 +14,7 @@
 #include <string.h>
 
 enum { BUFFER = 4 << 20, ALIGNMENT = 8, SPARE = 16 };
-enum { VERSION_GRAPH_NODES = 13 }; /* CUDA 11.0: Kernel5 */
+enum { VERSION_GRAPH_NODES = 13, VERSION_MEMORY = 15 }; /* CUDA 11.0: Kernel5; 11.2: Memory2 */
 
 static const cupti_api *cupti;
 static uint32_t cupti_version;
@@ -47,8 +48,11 @@ static void give_back(uint8_t *buffer) {
 }
 
 static void kernel_record(const record_kernel *r) {
+    uint32_t name = names_of_pointer(r->name);
+    if (name != SPOOL_NONE && !select_kernel(name, r->name ? r->name : ""))
+        return;
     spool_config config = {
-        .name = names_of_pointer(r->name),
+        .name = name,
         .device = r->device,
         .context = r->context,
         .grid = {(uint32_t)r->grid[0], (uint32_t)r->grid[1], (uint32_t)r->grid[2]},
@@ -160,31 +164,31 @@ void activity_abandon(void) {
     atomic_store(&stopped, true);
 }
 
+/* Refusals are noted in the spool. */
+static cupti_result enable(int kind) {
+    cupti_result refused = cupti->ActivityEnable(kind);
+    spool_status status = {SPOOL_STAGE_ENABLE, (uint32_t)refused, (uint32_t)kind, 0};
+    if (refused)
+        writer_frame(SPOOL_STATUS, &status, sizeof status, "", 1);
+    return refused;
+}
+
 cupti_result activity_start(const cupti_api *api, uint32_t version) {
-    static const struct {
-        int kind;
-        uint32_t since; /* of cuptiGetVersion */
-    } kinds[] = {{KIND_CONCURRENT_KERNEL, 0},
-                 {KIND_MEMCPY, 0},
-                 {KIND_MEMCPY2, 0},
-                 {KIND_MEMSET, 0},
-                 {KIND_MEMORY2, 15}};
     cupti = api;
     cupti_version = version;
     cupti_result result =
         api->ActivityRegisterCallbacks(activity_buffer_requested, activity_buffer_completed);
     if (result)
         return result;
-    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
-        if (version < kinds[i].since)
-            continue;
-        cupti_result refused = api->ActivityEnable(kinds[i].kind);
-        if (!refused)
-            continue;
-        spool_status status = {SPOOL_STAGE_ENABLE, (uint32_t)refused, (uint32_t)kinds[i].kind, 0};
-        writer_frame(SPOOL_STATUS, &status, sizeof status, "", 1);
-        if (kinds[i].kind == KIND_CONCURRENT_KERNEL)
-            return refused;
-    }
+    static const int kinds[] = {KIND_MEMCPY, KIND_MEMCPY2, KIND_MEMSET};
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        enable(kinds[i]);
+    if (version >= VERSION_MEMORY)
+        enable(KIND_MEMORY2);
     return CUPTI_OK;
+}
+
+cupti_result activity_trace_kernels(void) {
+    static atomic_bool on;
+    return atomic_exchange(&on, true) ? CUPTI_OK : enable(KIND_CONCURRENT_KERNEL);
 }

@@ -7,9 +7,13 @@
 
 #include "tracer/cupti_abi.h"
 
-/* Registers the buffer callbacks and enables the kinds; VERSION is cuptiGetVersion's. Refusals are
- * noted in the spool. 0, or the result that makes tracing pointless. */
+/* Registers the buffer callbacks and enables copies and memory; VERSION is cuptiGetVersion's.
+ * Refusals are noted in the spool. 0, or the result that makes tracing pointless. */
 cupti_result activity_start(const cupti_api *api, uint32_t version);
+
+/* Kernels as well: at once, except while every launch is counted, since records of replayed kernels
+ * are not to be relied on. 0 also if they are traced already. */
+cupti_result activity_trace_kernels(void);
 
 /* Writes an SPOOL_LOST frame if anything was lost since the last. */
 void activity_write_lost(void);

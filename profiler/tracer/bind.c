@@ -133,6 +133,14 @@ int bind_candidates(int driver, int (*visit)(void *context, const char *path), v
     return 0;
 }
 
+bool bind_has_range_profiler(const cupti_api *api) {
+    return api->GetDeviceId && api->ProfilerInitialize && api->ProfilerDeviceSupported &&
+           api->ProfilerGetCounterAvailability && api->DeviceGetChipName && api->RangeEnable &&
+           api->RangeDisable && api->RangeStart && api->RangeStop && api->RangeSetConfig &&
+           api->RangeDecodeData && api->RangeGetCounterDataSize &&
+           api->RangeCounterDataImageInitialize && api->RangeGetCounterDataInfo;
+}
+
 int bind_open(const char *path, cupti_api *api, void **handle, char *reason) {
     struct {
         const char *name;
@@ -151,6 +159,21 @@ int bind_open(const char *path, cupti_api *api, void **handle, char *reason) {
         {"cuptiActivityRegisterTimestampCallback",
          (void **)&api->ActivityRegisterTimestampCallback},
         {"cuptiGetTimestamp", (void **)&api->GetTimestamp},
+        {"cuptiGetDeviceId", (void **)&api->GetDeviceId},
+        {"cuptiProfilerInitialize", (void **)&api->ProfilerInitialize},
+        {"cuptiProfilerDeviceSupported", (void **)&api->ProfilerDeviceSupported},
+        {"cuptiProfilerGetCounterAvailability", (void **)&api->ProfilerGetCounterAvailability},
+        {"cuptiDeviceGetChipName", (void **)&api->DeviceGetChipName},
+        {"cuptiRangeProfilerEnable", (void **)&api->RangeEnable},
+        {"cuptiRangeProfilerDisable", (void **)&api->RangeDisable},
+        {"cuptiRangeProfilerStart", (void **)&api->RangeStart},
+        {"cuptiRangeProfilerStop", (void **)&api->RangeStop},
+        {"cuptiRangeProfilerSetConfig", (void **)&api->RangeSetConfig},
+        {"cuptiRangeProfilerDecodeData", (void **)&api->RangeDecodeData},
+        {"cuptiRangeProfilerGetCounterDataSize", (void **)&api->RangeGetCounterDataSize},
+        {"cuptiRangeProfilerCounterDataImageInitialize",
+         (void **)&api->RangeCounterDataImageInitialize},
+        {"cuptiRangeProfilerGetCounterDataInfo", (void **)&api->RangeGetCounterDataInfo},
     };
     memset(api, 0, sizeof *api);
     *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);

@@ -8,6 +8,7 @@
 #define RP_TRACER_BIND_H
 
 #include "tracer/cupti_abi.h"
+#include <stdbool.h>
 
 /* Calls VISIT with each candidate's path until it returns non-zero; returns that. DRIVER is the
  * driver's CUDA version (13000), 0 not known. Order: already mapped; $ROOFPROF_CUPTI (then nothing
@@ -18,6 +19,9 @@ int bind_candidates(int driver, int (*visit)(void *context, const char *path), v
 /* Loads PATH and binds what it has; 0 if it is a CUPTI (the activity interface is there), else the
  * reason in REASON (of 256 bytes). */
 int bind_open(const char *path, cupti_api *api, void **handle, char *reason);
+
+/* Counters can be had: everything of the range profiler's is there (CUDA 12.8 and later). */
+bool bind_has_range_profiler(const cupti_api *api);
 
 /* The driver's CUDA version, from the libcuda that is loaded; 0 if there is none. */
 int bind_driver_version(void);

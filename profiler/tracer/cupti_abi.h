@@ -16,7 +16,13 @@ enum {
     CUPTI_OK = 0,
     CUPTI_NOT_INITIALIZED = 15,
     CUPTI_LIMIT_REACHED = 12,
+    CUPTI_NOT_SUPPORTED = 27,
     CUPTI_MULTIPLE_SUBSCRIBERS = 39,
+    CUPTI_VIRTUAL_DEVICE = 40,
+    CUPTI_CONFIDENTIAL = 41,
+    CUPTI_CMP = 42,
+    CUPTI_SLI = 44,
+    CUPTI_WSL = 45,
     CUPTI_UNKNOWN = 999
 };
 
@@ -84,7 +90,7 @@ typedef struct record_memory2 {
     uint32_t process, device;
 } record_memory2;
 
-/* Callbacks. */
+/* Callbacks. DOMAIN_*: of cuptiEnableCallback. */
 enum { DOMAIN_DRIVER = 1, DOMAIN_RUNTIME = 2, DOMAIN_RESOURCE = 3 };
 enum { SITE_ENTER = 0, SITE_EXIT = 1 };
 enum { RESOURCE_CONTEXT_CREATED = 1, RESOURCE_CONTEXT_DESTROY_STARTING = 2 };
@@ -103,6 +109,20 @@ enum {
     CBID_LAUNCH_KERNEL_EX = 652,
     CBID_LAUNCH_KERNEL_EX_PTSZ = 653
 };
+/* Others that the choice of launches follows: cuProfilerStart and Stop, and stream captures, during
+ * which a launch only becomes a node of a graph. */
+enum {
+    CBID_PROFILER_START = 308,
+    CBID_PROFILER_STOP = 309,
+    CBID_BEGIN_CAPTURE = 495,
+    CBID_BEGIN_CAPTURE_PTSZ = 496,
+    CBID_END_CAPTURE = 497,
+    CBID_END_CAPTURE_PTSZ = 498,
+    CBID_BEGIN_CAPTURE_2 = 539,
+    CBID_BEGIN_CAPTURE_2_PTSZ = 540,
+    CBID_BEGIN_CAPTURE_TO_GRAPH = 720,
+    CBID_BEGIN_CAPTURE_TO_GRAPH_PTSZ = 721
+};
 
 typedef struct callback_data { /* CUpti_CallbackData */
     int site;
@@ -115,6 +135,125 @@ typedef struct callback_data { /* CUpti_CallbackData */
     uint64_t *correlation_data;
     uint32_t correlation;
 } callback_data;
+
+typedef struct resource_data { /* CUpti_ResourceData */
+    void *context, *stream, *descriptor;
+} resource_data;
+
+/* Arguments of cuLaunchKernel and cuLaunchCooperativeKernel, as far as they are the same. */
+typedef struct launch_arguments {
+    void *function;
+    uint32_t grid[3], block[3], shared;
+    void *stream;
+} launch_arguments;
+
+typedef struct launch_config { /* CUlaunchConfig */
+    uint32_t grid[3], block[3], shared;
+    void *stream;
+} launch_config;
+
+typedef struct launch_ex_arguments { /* of cuLaunchKernelEx */
+    const launch_config *config;
+    void *function;
+} launch_ex_arguments;
+
+/* ---- The range profiler (from CUDA 12.8 on) -------------------------------------------------- */
+
+enum { RANGE_AUTO = 1, REPLAY_KERNEL = 2 };
+enum { SUPPORT_UNKNOWN = 0, SUPPORT_NONE, SUPPORT_DISABLED, SUPPORT_YES };
+
+/* Parameter blocks: size says which fields there are; out: filled by the call. */
+typedef struct profiler_plain { /* cuptiProfilerInitialize */
+    size_t size;
+    void *private_data;
+} profiler_plain;
+
+typedef struct profiler_supported {
+    size_t size;
+    void *private_data;
+    int device;
+    int supported, architecture, sli, vgpu, confidential, cmp, wsl; /* out: SUPPORT_* */
+    int interface;                                                  /* 0: range profiling */
+} profiler_supported;
+
+typedef struct profiler_availability {
+    size_t size;
+    void *private_data, *context;
+    size_t image_size; /* in and out */
+    uint8_t *image;    /* NULL: only the size is wanted */
+} profiler_availability;
+
+typedef struct device_chip {
+    size_t size;
+    void *private_data;
+    size_t device;
+    const char *chip; /* out */
+} device_chip;
+
+typedef struct range_enable {
+    size_t size;
+    void *private_data, *context;
+    void *object; /* out */
+} range_enable;
+
+typedef struct range_object { /* Disable, Start */
+    size_t size;
+    void *private_data, *object;
+} range_object;
+
+typedef struct range_stop {
+    size_t size;
+    void *private_data, *object;
+    size_t pass, level;    /* out */
+    uint8_t all_submitted; /* out */
+} range_stop;
+
+typedef struct range_config {
+    size_t size;
+    void *private_data, *object;
+    size_t config_size;
+    const uint8_t *config;
+    size_t image_size;
+    uint8_t *image;
+    int range, replay;
+    size_t ranges_per_pass;
+    uint16_t levels, least_level;
+    size_t pass;
+    uint16_t target_level;
+} range_config;
+
+typedef struct range_decode {
+    size_t size;
+    void *private_data, *object;
+    size_t dropped; /* out */
+} range_decode;
+
+typedef struct range_image_size {
+    size_t size;
+    void *private_data, *object;
+    const char **metrics;
+    size_t count, ranges;
+    uint32_t nodes;
+    size_t image_size; /* out */
+} range_image_size;
+
+typedef struct range_image {
+    size_t size;
+    void *private_data, *object;
+    size_t image_size;
+    uint8_t *image;
+} range_image;
+
+typedef struct range_info {
+    size_t size;
+    void *private_data;
+    const uint8_t *image;
+    size_t image_size;
+    size_t ranges; /* out */
+} range_info;
+
+/* CUPTI wants the size up to the end of the last field, without padding behind it. */
+#define ABI_SIZE(type, last) (offsetof(type, last) + sizeof(((type *)0)->last))
 
 typedef void *cupti_subscriber;
 typedef void (*cupti_callback)(void *user, int domain, uint32_t cbid, const void *data);
@@ -139,6 +278,21 @@ typedef struct cupti_api {
     cupti_result (*ActivityGetNumDroppedRecords)(void *context, uint32_t stream, size_t *dropped);
     cupti_result (*ActivityRegisterTimestampCallback)(cupti_timestamp callback); /* from 11.6 on */
     cupti_result (*GetTimestamp)(uint64_t *timestamp);
+    cupti_result (*GetDeviceId)(void *context, uint32_t *device);
+    /* The range profiler; all of them or it is not used. */
+    cupti_result (*ProfilerInitialize)(profiler_plain *);
+    cupti_result (*ProfilerDeviceSupported)(profiler_supported *);
+    cupti_result (*ProfilerGetCounterAvailability)(profiler_availability *);
+    cupti_result (*DeviceGetChipName)(device_chip *);
+    cupti_result (*RangeEnable)(range_enable *);
+    cupti_result (*RangeDisable)(range_object *);
+    cupti_result (*RangeStart)(range_object *);
+    cupti_result (*RangeStop)(range_stop *);
+    cupti_result (*RangeSetConfig)(range_config *);
+    cupti_result (*RangeDecodeData)(range_decode *);
+    cupti_result (*RangeGetCounterDataSize)(range_image_size *);
+    cupti_result (*RangeCounterDataImageInitialize)(range_image *);
+    cupti_result (*RangeGetCounterDataInfo)(range_info *);
 } cupti_api;
 
 #endif

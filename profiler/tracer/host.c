@@ -21,6 +21,7 @@ int host_open(host_api *api, const char *path, char *reason) {
         {"cuptiProfilerHostGetConfigImageSize", (void **)&api->GetConfigImageSize},
         {"cuptiProfilerHostGetConfigImage", (void **)&api->GetConfigImage},
         {"cuptiProfilerHostGetNumOfPasses", (void **)&api->GetNumOfPasses},
+        {"cuptiProfilerHostEvaluateToGpuValues", (void **)&api->EvaluateToGpuValues},
     };
     memset(api, 0, sizeof *api);
     api->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -43,25 +44,30 @@ int host_open(host_api *api, const char *path, char *reason) {
     return 0;
 }
 
-/* The passes of what was added to OBJECT. */
-static int passes_of(const host_api *api, void *object, size_t *passes) {
-    host_config_size size = {.size = sizeof size, .object = object};
-    int result = api->GetConfigImageSize(&size);
+int host_image(const host_api *api, void *object, uint8_t **image, size_t *size, size_t *passes) {
+    host_config_size wanted = {.size = sizeof wanted, .object = object};
+    *image = NULL;
+    int result = api->GetConfigImageSize(&wanted);
     if (result)
         return result;
     host_config config = {.size = sizeof config,
                           .object = object,
-                          .image_size = size.image_size,
-                          .image = malloc(size.image_size ? size.image_size : 1)};
+                          .image_size = wanted.image_size,
+                          .image = malloc(wanted.image_size ? wanted.image_size : 1)};
     if (!config.image)
         return 8; /* CUPTI's OUT_OF_MEMORY */
     result = api->GetConfigImage(&config);
-    host_passes p = {.size = sizeof p, .image_size = size.image_size, .image = config.image};
+    host_passes p = {.size = sizeof p, .image_size = wanted.image_size, .image = config.image};
     if (!result)
         result = api->GetNumOfPasses(&p);
+    if (result) {
+        free(config.image);
+        return result;
+    }
+    *image = config.image;
+    *size = wanted.image_size;
     *passes = p.passes;
-    free(config.image);
-    return result;
+    return 0;
 }
 
 /* Which of them CUPTI does not know; NULL if each by itself is fine. Each is tried on an object of
@@ -87,6 +93,8 @@ static const char *find_refused(const host_api *api, const char *chip, const cha
 int host_count_passes(const host_api *api, const char *chip, const char *const *metrics,
                       size_t count, size_t *passes, const char **refused) {
     host_initialize initialize = {.size = sizeof initialize, .chip = chip};
+    uint8_t *image = NULL;
+    size_t size = 0;
     int result = api->Initialize(&initialize);
     *refused = NULL;
     if (result)
@@ -99,7 +107,8 @@ int host_count_passes(const host_api *api, const char *chip, const char *const *
     if (result)
         *refused = find_refused(api, chip, metrics, count);
     else
-        result = passes_of(api, initialize.object, passes);
+        result = host_image(api, initialize.object, &image, &size, passes);
+    free(image);
     host_deinitialize deinitialize = {.size = sizeof deinitialize, .object = initialize.object};
     api->Deinitialize(&deinitialize);
     return result;

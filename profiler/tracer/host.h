@@ -54,6 +54,16 @@ typedef struct host_passes {
     size_t passes;
 } host_passes;
 
+typedef struct host_evaluate {
+    size_t size;
+    void *private_data, *object;
+    const uint8_t *image;
+    size_t image_size, range;
+    const char **metrics;
+    size_t count;
+    double *values;
+} host_evaluate;
+
 typedef struct host_api {
     void *handle;
     uint32_t version;
@@ -64,10 +74,15 @@ typedef struct host_api {
     int (*GetConfigImageSize)(host_config_size *);
     int (*GetConfigImage)(host_config *);
     int (*GetNumOfPasses)(host_passes *);
+    int (*EvaluateToGpuValues)(host_evaluate *); /* from 12.6 on, as all of them */
 } host_api;
 
 /* Binds the host interface of the CUPTI at PATH. 0, or -1 with REASON (256 bytes) filled. */
 int host_open(host_api *api, const char *path, char *reason);
+
+/* The configuration image (malloc) of the metrics that were added to OBJECT, and its passes. 0, or
+ * CUPTI's result. */
+int host_image(const host_api *api, void *object, uint8_t **image, size_t *size, size_t *passes);
 
 /* Passes that METRICS take on CHIP. 0 with *PASSES set; else CUPTI's result, with the first metric
  * that it refused in *REFUSED (NULL: it refused the chip or the set as a whole). */

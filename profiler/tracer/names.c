@@ -118,6 +118,10 @@ uint32_t names_of_pointer(const char *text) {
     return number;
 }
 
+const char *names_text(uint32_t number) {
+    return number < name_count ? name_list[number].text : "";
+}
+
 /* Everything but the id, which comes first. */
 static uint64_t config_hash_of(const spool_config *c) {
     return hash_bytes(&c->name, sizeof *c - offsetof(spool_config, name));

@@ -17,6 +17,9 @@ uint32_t names_intern(const char *name, size_t length);
 /* The same by pointer: cheap for a pointer that was given before. NULL counts as "". */
 uint32_t names_of_pointer(const char *name);
 
+/* The text of a name's number; "" for SPOOL_NONE. Valid for ever. */
+const char *names_text(uint32_t number);
+
 /* The number of CONFIG (its id is ignored), written if new. */
 uint32_t names_config(const spool_config *config);
 

@@ -5,7 +5,9 @@
  * what it put into a slot is called before us.
  */
 #include "tracer/nvtx.h"
+#include "tracer/launches.h"
 #include "tracer/names.h"
+#include "tracer/select.h"
 #include "tracer/writer.h"
 
 #include <dlfcn.h>
@@ -65,6 +67,7 @@ typedef struct open_range {
     uint32_t id, name;
     uint64_t start_ns;
     const void *domain;
+    bool selected; /* --range matches it or one around it */
 } open_range;
 
 /* One a thread that pushes. By pthread_getspecific, not _Thread_local: thread-local storage would
@@ -78,6 +81,7 @@ static pthread_once_t stack_once = PTHREAD_ONCE_INIT;
 
 static open_range started[STARTED]; /* under the writer's lock; id SPOOL_NONE: free */
 static _Atomic uint32_t next_id, started_now = SPOOL_NONE;
+static atomic_int started_selected; /* how many of the started ones --range matches */
 static atomic_bool in_use, abandoned;
 static function next_core[SLOTS], next_core2[SLOTS];
 
@@ -115,6 +119,12 @@ uint32_t nvtx_current(void) {
     if (!stack || !stack->depth)
         return atomic_load(&started_now);
     return stack->range[stack->depth <= DEPTH ? stack->depth - 1 : DEPTH - 1].id;
+}
+
+bool nvtx_selected(void) {
+    const range_stack *stack = stack_of_thread(false);
+    uint32_t depth = stack ? stack->depth <= DEPTH ? stack->depth : DEPTH : 0;
+    return atomic_load(&started_selected) > 0 || (depth && stack->range[depth - 1].selected);
 }
 
 /* ---- Messages -------------------------------------------------------------------------------- */
@@ -171,7 +181,7 @@ static uint64_t now(void) {
 
 static void first_use(void) {
     if (!atomic_load(&in_use) && !atomic_exchange(&in_use, true))
-        tracer_ranges_begin();
+        launches_ranges_begin();
 }
 
 static void write_range(const open_range *r, uint32_t parent, uint64_t end) {
@@ -179,14 +189,22 @@ static void write_range(const open_range *r, uint32_t parent, uint64_t end) {
     writer_frame(SPOOL_RANGE, &range, sizeof range, NULL, 0);
 }
 
+static bool matches(uint32_t name) {
+    writer_lock();
+    bool yes = select_range_name(names_text(name));
+    writer_unlock();
+    return yes;
+}
+
 static int push(uint32_t name, const void *domain) {
     range_stack *stack = stack_of_thread(true);
     if (!stack)
         return 0;
     first_use();
-    if (stack->depth < DEPTH)
-        stack->range[stack->depth] =
-            (open_range){atomic_fetch_add(&next_id, 1), name, now(), domain};
+    uint32_t at = stack->depth;
+    if (at < DEPTH)
+        stack->range[at] = (open_range){atomic_fetch_add(&next_id, 1), name, now(), domain,
+                                        (at && stack->range[at - 1].selected) || matches(name)};
     return (int)stack->depth++;
 }
 
@@ -225,8 +243,10 @@ static uint64_t start(uint32_t name) {
     writer_lock();
     for (int i = 0; i < STARTED && !id; i++)
         if (!started[i].start_ns) {
-            started[i] = (open_range){atomic_fetch_add(&next_id, 1), name, now(), NULL};
+            started[i] =
+                (open_range){atomic_fetch_add(&next_id, 1), name, now(), NULL, matches(name)};
             id = (uint64_t)started[i].id + 1;
+            atomic_fetch_add(&started_selected, started[i].selected);
         }
     find_innermost_started();
     writer_unlock();
@@ -241,6 +261,7 @@ static void end(uint64_t id) {
         if (started[i].start_ns && (uint64_t)started[i].id + 1 == id) {
             write_range(&started[i], SPOOL_NONE, now());
             started[i].start_ns = 0;
+            atomic_fetch_sub(&started_selected, started[i].selected);
         }
     find_innermost_started();
     writer_unlock();

@@ -13,6 +13,9 @@
 /* The innermost open range of this thread; SPOOL_NONE. */
 uint32_t nvtx_current(void);
 
+/* One of this thread's open ranges, or of the started ones, has a name that --range matches. */
+bool nvtx_selected(void);
+
 /* The program has used NVTX. */
 bool nvtx_in_use(void);
 
@@ -22,8 +25,5 @@ void nvtx_write_open(void);
 
 /* In a forked child. */
 void nvtx_abandon(void);
-
-/* tracer.c: the first range turns launch callbacks on. */
-void tracer_ranges_begin(void);
 
 #endif

@@ -35,8 +35,12 @@ typedef enum spool_type {
     SPOOL_LOST,       /* spool_lost */
     SPOOL_CLOCK,      /* spool_clock */
     SPOOL_COUNTERS,   /* spool_counters, then double[] */
-    SPOOL_METRICS,    /* spool_metrics, then names, NUL-terminated each */
-    SPOOL_END         /* the program ended and everything is here */
+    SPOOL_METRICS,    /* spool_metrics, then its configuration's name and COUNT metric names,
+                         NUL-terminated each */
+    SPOOL_END,        /* the program ended and everything is here */
+    SPOOL_SELECTED,   /* u32[]: correlation ids. If there is one such frame, launches whose id is in
+                         none were not asked for */
+    SPOOL_COUNTED     /* spool_counted: what counting did so far */
 } spool_type;
 
 typedef struct spool_frame {
@@ -128,6 +132,30 @@ typedef enum spool_stage {
 typedef struct spool_status {
     uint32_t stage, code, detail, zero;
 } spool_status;
+
+/* A configuration's metrics, numbered in order; what SPOOL_COUNTERS frames hold values of. */
+typedef struct spool_metrics {
+    uint32_t id, count, passes, zero;
+} spool_metrics;
+
+/* A launch that was counted. Values are CUPTI's, in its units (ns, bytes, cycles); NaN: none. */
+typedef struct spool_counters {
+    uint32_t metrics, config, correlation, stream;
+    uint64_t time_ns; /* of the launch call */
+} spool_counters;
+
+typedef struct spool_counted {
+    uint64_t counted;     /* launches */
+    uint64_t over_budget; /* left alone, since counting had cost enough */
+    uint64_t skipped;     /* collectives and others that must not be serialised */
+    uint64_t in_graphs;   /* graph launches, and launches that were captured into one */
+    uint64_t busy;        /* left alone: another thread's counted launch was in the way too long */
+    uint64_t lost;        /* counted, but ranges were dropped or did not match launches */
+    uint64_t cost_ns;     /* of setting up, stopping, decoding, beyond the kernels' own time */
+    uint64_t elapsed_ns;  /* from the first launch to now */
+    uint64_t switches;    /* from one configuration to another */
+    uint64_t switch_ns;   /* what those took together */
+} spool_counted;
 
 typedef struct spool_lost {
     uint64_t dropped;   /* records that CUPTI dropped for want of buffers */

@@ -10,8 +10,12 @@
  */
 #include "tracer/activity.h"
 #include "tracer/bind.h"
-#include "tracer/names.h"
+#include "tracer/count.h"
+#include "tracer/launches.h"
 #include "tracer/nvtx.h"
+#include "tracer/probe_run.h"
+#include "tracer/select.h"
+#include "tracer/settings.h"
 #include "tracer/writer.h"
 
 #include <dlfcn.h>
@@ -30,6 +34,8 @@
 enum { FLUSH_COMPLETE = 0, FLUSH_FORCED = 1 };
 
 static cupti_api api;
+static host_api host; /* of the same library */
+static tracer_settings settings;
 static cupti_subscriber subscriber;
 static atomic_bool running;  /* activity is on: flushing makes sense */
 static atomic_bool finished; /* the end was written, or we are a forked child */
@@ -158,9 +164,16 @@ static void *flush_each_second(void *nothing) {
         if (atomic_load(&running)) /* no lock of ours is held here */
             api.ActivityFlushAll(FLUSH_COMPLETE);
         activity_write_lost();
+        count_tick();
         writer_flush();
     }
     return nothing;
+}
+
+/* After its own exit handler the driver refuses everything. */
+static bool driver_is_up(void) {
+    int n, (*count)(int *) = (int (*)(int *))bind_driver_symbol("cuDeviceGetCount");
+    return count && count(&n) == 0;
 }
 
 /* Registered inside cuInit, so it runs after what the program registered later and, with luck,
@@ -174,6 +187,8 @@ static void at_exit(void) {
     pthread_join(flusher, NULL);
     if (!devices_written)
         write_devices();
+    launches_end();
+    count_finish(driver_is_up());
     if (atomic_load(&running)) {
         cupti_result result = api.ActivityFlushAll(FLUSH_FORCED);
         if (result)
@@ -188,6 +203,8 @@ static void at_exit(void) {
 static void in_forked_child(void) {
     atomic_store(&finished, true);
     atomic_store(&running, false);
+    launches_end();
+    count_abandon();
     activity_abandon();
     nvtx_abandon();
     writer_abandon();
@@ -195,42 +212,13 @@ static void in_forked_child(void) {
 
 /* ---- The start ------------------------------------------------------------------------------- */
 
-/* The range that a launch happens in: its correlation id is the kernel record's. */
-static void on_launch(void *user, int domain, uint32_t cbid, const void *data) {
-    const callback_data *d = data;
-    (void)user, (void)cbid;
-    if (domain != DOMAIN_DRIVER || d->site != SITE_ENTER || atomic_load(&finished))
-        return;
-    spool_launch launch = {d->correlation, nvtx_current()};
-    if (launch.range != SPOOL_NONE)
-        writer_record(SPOOL_LAUNCHES, &launch, sizeof launch);
-}
-
-/* Launch callbacks cost; they are on only when the program uses NVTX. */
-void tracer_ranges_begin(void) {
-    static const uint32_t launches[] = {CBID_LAUNCH,
-                                        CBID_LAUNCH_GRID,
-                                        CBID_LAUNCH_GRID_ASYNC,
-                                        CBID_LAUNCH_KERNEL,
-                                        CBID_LAUNCH_KERNEL_PTSZ,
-                                        CBID_LAUNCH_COOPERATIVE,
-                                        CBID_LAUNCH_COOPERATIVE_PTSZ,
-                                        CBID_LAUNCH_COOPERATIVE_MULTI,
-                                        CBID_GRAPH_LAUNCH,
-                                        CBID_GRAPH_LAUNCH_PTSZ,
-                                        CBID_LAUNCH_KERNEL_EX,
-                                        CBID_LAUNCH_KERNEL_EX_PTSZ};
-    for (size_t i = 0; atomic_load(&running) && i < sizeof launches / sizeof launches[0]; i++)
-        api.EnableCallback(1, subscriber, DOMAIN_DRIVER, launches[i]);
-}
-
 static uint64_t monotonic(void) {
     return (uint64_t)writer_now(CLOCK_MONOTONIC);
 }
 
 typedef struct trial {
     cupti_result refused; /* of the last that was tried */
-    char reason[256];
+    char reason[256], path[4096];
     uint32_t version;
 } trial;
 
@@ -238,21 +226,47 @@ typedef struct trial {
 static int try_cupti(void *context, const char *path) {
     trial *t = context;
     void *handle;
-    char text[512];
     if (bind_open(path, &api, &handle, t->reason))
         return 0;
     api.GetVersion(&t->version);
-    t->refused = api.Subscribe(&subscriber, on_launch, NULL);
-    snprintf(text, sizeof text, "%s", path);
+    t->refused = api.Subscribe(&subscriber, launches_callback, NULL);
+    snprintf(t->path, sizeof t->path, "%s", path);
     if (!t->refused) {
-        status(SPOOL_STAGE_CUPTI_CHOSEN, t->version, text);
+        status(SPOOL_STAGE_CUPTI_CHOSEN, t->version, t->path);
         return 1;
     }
-    status(SPOOL_STAGE_SUBSCRIBE, (uint32_t)t->refused, text);
+    status(SPOOL_STAGE_SUBSCRIBE, (uint32_t)t->refused, t->path);
     return t->refused == CUPTI_MULTIPLE_SUBSCRIBERS ? -1 : 0;
 }
 
-static void start_tracing(void) {
+/* Counting, if it was asked for and can be had; the spool says why not. */
+static bool start_counting(const char *path, const char *folder) {
+    char reason[256];
+    probe_answer answer;
+    if (settings.mode == MODE_TRACE)
+        return false;
+    if (!bind_has_range_profiler(&api) || host_open(&host, path, reason)) {
+        status(SPOOL_STAGE_COUNTERS, 0,
+               "this CUPTI has no range profiler, which CUDA 12.8 brought: set ROOFPROF_CUPTI to a "
+               "newer libcupti.so that the driver can still run");
+        return false;
+    }
+    if (settings.probe) {
+        probe_run(&settings, folder, path, &answer);
+        if (!answer.works) {
+            char text[320];
+            snprintf(text, sizeof text, "%s%s",
+                     answer.result ? "" : "counters were tried in a process of their own: ",
+                     answer.text);
+            status(SPOOL_STAGE_COUNTERS, (uint32_t)answer.result, text);
+            return false;
+        }
+    }
+    count_start(&api, &host, &settings);
+    return true;
+}
+
+static void start_tracing(const char *folder) {
     trial t = {0};
     int found = bind_candidates(bind_driver_version(), try_cupti, &t);
     if (found <= 0) {
@@ -262,11 +276,13 @@ static void start_tracing(void) {
     }
     monotonic_records =
         api.ActivityRegisterTimestampCallback && !api.ActivityRegisterTimestampCallback(monotonic);
-    if (!activity_start(&api, t.version)) {
-        atomic_store(&running, true);
-        if (nvtx_in_use())
-            tracer_ranges_begin();
-    }
+    if (activity_start(&api, t.version))
+        return;
+    bool counting = start_counting(t.path, folder);
+    if ((!counting || settings.mode == MODE_SAMPLED) && activity_trace_kernels() && !counting)
+        return;
+    atomic_store(&running, true);
+    launches_start(&api, subscriber, &settings, counting);
 }
 
 /* An injection library that the user had set is loaded after us, as the driver would have. */
@@ -313,7 +329,9 @@ static void start(void) {
         return;
     }
     pthread_atfork(NULL, NULL, in_forked_child);
-    start_tracing();
+    settings_read(&settings, getenv("ROOFPROF_CONFIG"));
+    select_start(&settings);
+    start_tracing(folder);
     writer_flush();
     if (start_thread())
         atexit(at_exit);

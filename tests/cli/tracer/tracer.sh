@@ -24,6 +24,7 @@ contains() { # contains WHAT TEXT FILE
         failures=$((failures + 1))
     fi
 }
+mode=trace # of run
 query() { sqlite3 "$1" "$2"; }
 run() { # run [OPTION...] -- TARGET-ARGUMENT...: as a user would; out, err and code
     local options=()
@@ -32,7 +33,7 @@ run() { # run [OPTION...] -- TARGET-ARGUMENT...: as a user would; out, err and c
         shift
     done
     shift
-    "$ROOFPROF" "${options[@]}" -- "$TARGET" "$@" >out 2>err
+    "$ROOFPROF" --mode "$mode" "${options[@]}" -- "$TARGET" "$@" >out 2>err
     code=$?
 }
 # What the target does by itself, to hold the traced run against.
@@ -76,10 +77,10 @@ lost)
         check "recover less $cut bytes" 0 $?
         check "launches less $cut bytes" 3 "$(query torn.roof "select count(*) from launches")"
     done
-    # Damage in the middle: what is before it counts, and the rest is said to be missing.
+    # Damage before the end: what is before it counts, and the rest is said to be missing.
     size=$(stat -c %s "$spool")
     cp "$spool" bad.spool
-    printf '\xff\xff\xff' | dd of=bad.spool bs=1 seek=$((size / 2)) conv=notrunc 2>/dev/null
+    printf '\xff\xff\xff' | dd of=bad.spool bs=1 seek=$((size - 100)) conv=notrunc 2>/dev/null
     "$ROOFPROF" recover bad.spool -o bad.roof >out 2>err
     query bad.roof "select text from notes" >notes
     contains "damage is said" "torn" notes

@@ -6,6 +6,7 @@
 #include <cupti.h>
 
 #include "tracer/cupti_abi.h"
+#include "tracer/host.h"
 
 #define SAME_FIELD(ours, our_field, theirs, their_field)                                           \
     _Static_assert(offsetof(ours, our_field) == offsetof(theirs, their_field) &&                   \
@@ -88,3 +89,108 @@ SAME_VALUE(CBID_LAUNCH_COOPERATIVE, CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeK
 SAME_VALUE(CBID_GRAPH_LAUNCH, CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch);
 SAME_VALUE(CBID_LAUNCH_KERNEL_EX, CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx);
 SAME_VALUE(CBID_LAUNCH_KERNEL_EX_PTSZ, CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx_ptsz);
+
+/* ---- Launch callbacks ------------------------------------------------------------------------ */
+
+SAME_FIELD(resource_data, context, CUpti_ResourceData, context);
+SAME_FIELD(callback_data, return_value, CUpti_CallbackData, functionReturnValue);
+SAME_FIELD(callback_data, parameters, CUpti_CallbackData, functionParams);
+SAME_FIELD(callback_data, context_uid, CUpti_CallbackData, contextUid);
+SAME_FIELD(callback_data, correlation_data, CUpti_CallbackData, correlationData);
+SAME_FIELD(launch_arguments, function, cuLaunchKernel_params, f);
+SAME_FIELD(launch_arguments, grid, cuLaunchKernel_params, gridDimX);
+SAME_FIELD(launch_arguments, block, cuLaunchKernel_params, blockDimX);
+SAME_FIELD(launch_arguments, shared, cuLaunchKernel_params, sharedMemBytes);
+SAME_FIELD(launch_arguments, stream, cuLaunchKernel_params, hStream);
+SAME_FIELD(launch_arguments, grid, cuLaunchCooperativeKernel_params, gridDimX);
+SAME_FIELD(launch_arguments, shared, cuLaunchCooperativeKernel_params, sharedMemBytes);
+SAME_FIELD(launch_ex_arguments, config, cuLaunchKernelEx_params, config);
+SAME_FIELD(launch_ex_arguments, function, cuLaunchKernelEx_params, f);
+SAME_FIELD(launch_config, grid, CUlaunchConfig, gridDimX);
+SAME_FIELD(launch_config, block, CUlaunchConfig, blockDimX);
+SAME_FIELD(launch_config, shared, CUlaunchConfig, sharedMemBytes);
+SAME_FIELD(launch_config, stream, CUlaunchConfig, hStream);
+
+SAME_VALUE(RESOURCE_CONTEXT_DESTROY_STARTING, CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING);
+SAME_VALUE(CBID_PROFILER_START, CUPTI_DRIVER_TRACE_CBID_cuProfilerStart);
+SAME_VALUE(CBID_PROFILER_STOP, CUPTI_DRIVER_TRACE_CBID_cuProfilerStop);
+SAME_VALUE(CBID_BEGIN_CAPTURE, CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture);
+SAME_VALUE(CBID_BEGIN_CAPTURE_PTSZ, CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture_ptsz);
+SAME_VALUE(CBID_BEGIN_CAPTURE_2, CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture_v2);
+SAME_VALUE(CBID_BEGIN_CAPTURE_2_PTSZ, CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture_v2_ptsz);
+SAME_VALUE(CBID_END_CAPTURE, CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture);
+SAME_VALUE(CBID_END_CAPTURE_PTSZ, CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture_ptsz);
+SAME_VALUE(CUPTI_NOT_SUPPORTED, CUPTI_ERROR_NOT_SUPPORTED);
+SAME_VALUE(CUPTI_VIRTUAL_DEVICE, CUPTI_ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES);
+SAME_VALUE(CUPTI_CONFIDENTIAL, CUPTI_ERROR_CONFIDENTIAL_COMPUTING_NOT_SUPPORTED);
+SAME_VALUE(CUPTI_CMP, CUPTI_ERROR_CMP_DEVICE_NOT_SUPPORTED);
+SAME_VALUE(CUPTI_SLI, CUPTI_ERROR_SLI_DEVICE_NOT_SUPPORTED);
+SAME_VALUE(CUPTI_WSL, CUPTI_ERROR_WSL_DEVICE_NOT_SUPPORTED);
+
+/* ---- The range profiler, where the headers have it (CUDA 12.8) ------------------------------- */
+
+#if defined(__has_include)
+#if __has_include(<cupti_range_profiler.h>)
+#include <cupti_profiler_target.h>
+#include <cupti_range_profiler.h>
+#include <cupti_target.h>
+#define SAME_SIZE(ours, theirs, last)                                                              \
+    _Static_assert(ABI_SIZE(ours, last) == theirs##_STRUCT_SIZE, #ours)
+
+SAME_SIZE(profiler_plain, CUpti_Profiler_Initialize_Params, private_data);
+SAME_SIZE(profiler_supported, CUpti_Profiler_DeviceSupported_Params, interface);
+SAME_FIELD(profiler_supported, device, CUpti_Profiler_DeviceSupported_Params, cuDevice);
+SAME_FIELD(profiler_supported, supported, CUpti_Profiler_DeviceSupported_Params, isSupported);
+SAME_FIELD(profiler_supported, architecture, CUpti_Profiler_DeviceSupported_Params, architecture);
+SAME_FIELD(profiler_supported, vgpu, CUpti_Profiler_DeviceSupported_Params, vGpu);
+SAME_FIELD(profiler_supported, wsl, CUpti_Profiler_DeviceSupported_Params, wsl);
+SAME_FIELD(profiler_supported, interface, CUpti_Profiler_DeviceSupported_Params, api);
+SAME_SIZE(profiler_availability, CUpti_Profiler_GetCounterAvailability_Params, image);
+SAME_FIELD(profiler_availability, image_size, CUpti_Profiler_GetCounterAvailability_Params,
+           counterAvailabilityImageSize);
+SAME_SIZE(device_chip, CUpti_Device_GetChipName_Params, chip);
+SAME_SIZE(range_enable, CUpti_RangeProfiler_Enable_Params, object);
+SAME_SIZE(range_object, CUpti_RangeProfiler_Start_Params, object);
+SAME_SIZE(range_object, CUpti_RangeProfiler_Disable_Params, object);
+SAME_SIZE(range_stop, CUpti_RangeProfiler_Stop_Params, all_submitted);
+SAME_FIELD(range_stop, pass, CUpti_RangeProfiler_Stop_Params, passIndex);
+SAME_SIZE(range_config, CUpti_RangeProfiler_SetConfig_Params, target_level);
+SAME_FIELD(range_config, config, CUpti_RangeProfiler_SetConfig_Params, pConfig);
+SAME_FIELD(range_config, image, CUpti_RangeProfiler_SetConfig_Params, pCounterDataImage);
+SAME_FIELD(range_config, range, CUpti_RangeProfiler_SetConfig_Params, range);
+SAME_FIELD(range_config, replay, CUpti_RangeProfiler_SetConfig_Params, replayMode);
+SAME_FIELD(range_config, ranges_per_pass, CUpti_RangeProfiler_SetConfig_Params, maxRangesPerPass);
+SAME_FIELD(range_config, levels, CUpti_RangeProfiler_SetConfig_Params, numNestingLevels);
+SAME_FIELD(range_config, pass, CUpti_RangeProfiler_SetConfig_Params, passIndex);
+SAME_SIZE(range_decode, CUpti_RangeProfiler_DecodeData_Params, dropped);
+SAME_SIZE(range_image_size, CUpti_RangeProfiler_GetCounterDataSize_Params, image_size);
+SAME_FIELD(range_image_size, ranges, CUpti_RangeProfiler_GetCounterDataSize_Params, maxNumOfRanges);
+SAME_FIELD(range_image_size, nodes, CUpti_RangeProfiler_GetCounterDataSize_Params,
+           maxNumRangeTreeNodes);
+SAME_SIZE(range_image, CUpti_RangeProfiler_CounterDataImage_Initialize_Params, image);
+SAME_SIZE(range_info, CUpti_RangeProfiler_GetCounterDataInfo_Params, ranges);
+SAME_VALUE(RANGE_AUTO, CUPTI_AutoRange);
+SAME_VALUE(REPLAY_KERNEL, CUPTI_KernelReplay);
+SAME_VALUE(SUPPORT_NONE, CUPTI_PROFILER_CONFIGURATION_UNSUPPORTED);
+SAME_VALUE(SUPPORT_DISABLED, CUPTI_PROFILER_CONFIGURATION_DISABLED);
+SAME_VALUE(SUPPORT_YES, CUPTI_PROFILER_CONFIGURATION_SUPPORTED);
+
+/* Of cupti_profiler_host.h only an include of <string> is C++: an empty file of that name in the
+ * include path (tests/unit/tracer/shim) makes it C. */
+#include <cupti_profiler_host.h>
+SAME_SIZE(host_initialize, CUpti_Profiler_Host_Initialize_Params, object);
+SAME_FIELD(host_initialize, chip, CUpti_Profiler_Host_Initialize_Params, pChipName);
+SAME_FIELD(host_initialize, availability, CUpti_Profiler_Host_Initialize_Params,
+           pCounterAvailabilityImage);
+SAME_SIZE(host_deinitialize, CUpti_Profiler_Host_Deinitialize_Params, object);
+SAME_SIZE(host_chips, CUpti_Profiler_Host_GetSupportedChips_Params, names);
+SAME_SIZE(host_add_metrics, CUpti_Profiler_Host_ConfigAddMetrics_Params, count);
+SAME_SIZE(host_config_size, CUpti_Profiler_Host_GetConfigImageSize_Params, image_size);
+SAME_SIZE(host_config, CUpti_Profiler_Host_GetConfigImage_Params, image);
+SAME_SIZE(host_passes, CUpti_Profiler_Host_GetNumOfPasses_Params, passes);
+SAME_SIZE(host_evaluate, CUpti_Profiler_Host_EvaluateToGpuValues_Params, values);
+SAME_FIELD(host_evaluate, image, CUpti_Profiler_Host_EvaluateToGpuValues_Params, pCounterDataImage);
+SAME_FIELD(host_evaluate, range, CUpti_Profiler_Host_EvaluateToGpuValues_Params, rangeIndex);
+SAME_FIELD(host_evaluate, metrics, CUpti_Profiler_Host_EvaluateToGpuValues_Params, ppMetricNames);
+#endif
+#endif

@@ -18,6 +18,8 @@ EXPORT int cuDeviceGetName(char *name, int length, int device);
 EXPORT int cuDeviceTotalMem_v2(size_t *bytes, int device);
 EXPORT int cuDeviceGetAttribute(int *value, int attribute, int device);
 EXPORT int cuDeviceGetUuid(void *uuid, int device);
+EXPORT int cuDevicePrimaryCtxRetain(void **context, int device);
+EXPORT int cuCtxSetCurrent(void *context);
 
 static void inject(void) {
     const char *path = getenv("CUDA_INJECTION64_PATH");
@@ -78,4 +80,17 @@ int cuDeviceGetAttribute(int *value, int attribute, int device) {
 int cuDeviceGetUuid(void *uuid, int device) {
     memset(uuid, 0xA0 + device, 16);
     return 0;
+}
+
+/* FAKE_CONTEXT: the result, 46 as in exclusive mode. */
+int cuDevicePrimaryCtxRetain(void **context, int device) {
+    static char object;
+    const char *refused = getenv("FAKE_CONTEXT");
+    (void)device;
+    *context = &object;
+    return refused ? atoi(refused) : 0;
+}
+
+int cuCtxSetCurrent(void *context) {
+    return context ? 0 : 1;
 }

@@ -3,9 +3,14 @@
  * A record generator behind CUPTI's interface: a libcupti.so.12 that has no device and makes
  * records as it is told, for tests of the tracer alone (the emulated device's CUPTI is the strict
  * one). A program drives it through fake_* below, found with dlsym; the environment sets what it
- * refuses: FAKE_SUBSCRIBE=39, FAKE_ENABLE=35, FAKE_VERSION=18, FAKE_SLOW_MS=200.
+ * refuses: FAKE_SUBSCRIBE=39, FAKE_ENABLE=35, FAKE_VERSION=18, FAKE_SLOW_MS=200. Built with
+ * fake_profiler.c it can count; without (FAKE_OLD) it is a library of before CUDA 12.8.
+ * FAKE_NO_RECORD=1: counted launches leave no activity record.
  */
 #include "tracer/cupti_abi.h"
+#ifndef FAKE_OLD
+#include "fake_profiler.h"
+#endif
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -17,7 +22,8 @@
 
 EXPORT cupti_result cuptiGetVersion(uint32_t *version);
 EXPORT cupti_result cuptiSubscribe(cupti_subscriber *s, cupti_callback callback, void *user);
-EXPORT cupti_result cuptiEnableCallback(uint32_t on, cupti_subscriber s, int domain, uint32_t cbid);
+EXPORT cupti_result cuptiEnableCallback(uint32_t enable, cupti_subscriber s, int domain,
+                                        uint32_t cbid);
 EXPORT cupti_result cuptiActivityRegisterCallbacks(cupti_buffer_requested r,
                                                    cupti_buffer_completed c);
 EXPORT cupti_result cuptiActivityEnable(int kind);
@@ -30,6 +36,8 @@ EXPORT void fake_node(const char *name, uint64_t node, uint64_t start, uint64_t 
 EXPORT void fake_copy(uint64_t bytes, uint64_t start, uint64_t end);
 EXPORT void fake_memory(uint32_t operation, uint64_t address, uint64_t bytes, uint64_t time);
 EXPORT void fake_drop(size_t n);
+EXPORT void fake_call(uint32_t cbid);
+EXPORT void fake_captured(const char *name);
 EXPORT uint64_t fake_now(void);
 EXPORT void fake_deliver(void);
 
@@ -38,7 +46,7 @@ static cupti_buffer_completed completed;
 static cupti_callback callback;
 static void *callback_user;
 static cupti_timestamp timestamp;
-static bool callbacks_on, kinds[64];
+static bool on[4][1024], kinds[64];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint8_t *buffer;
 static size_t size, used, dropped;
@@ -62,10 +70,11 @@ cupti_result cuptiSubscribe(cupti_subscriber *s, cupti_callback c, void *user) {
     return refused;
 }
 
-cupti_result cuptiEnableCallback(uint32_t on, cupti_subscriber s, int domain, uint32_t cbid) {
-    (void)s, (void)cbid;
-    if (domain == DOMAIN_DRIVER)
-        callbacks_on = on;
+cupti_result cuptiEnableCallback(uint32_t enable, cupti_subscriber s, int domain, uint32_t cbid) {
+    (void)s;
+    if (domain < 0 || domain > 3 || cbid >= 1024)
+        return 1;
+    on[domain][cbid] = enable;
     return CUPTI_OK;
 }
 
@@ -153,8 +162,56 @@ static void append(uint32_t kind, const void *record, size_t length) {
     used += whole;
 }
 
+static void call_back(int domain, uint32_t cbid, const void *data) {
+    if (on[domain][cbid])
+        callback(callback_user, domain, cbid, data);
+}
+
+/* The only context; made by whoever launches first. */
+static char context_object;
+
+static void make_context(void) {
+    resource_data data = {.context = &context_object};
+    call_back(DOMAIN_RESOURCE, RESOURCE_CONTEXT_CREATED, &data);
+}
+
+/* A driver call of the target's, around DO (may be NULL). */
+static void driver_call(uint32_t cbid, callback_data *data, void (*work)(void *), void *with) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    uint64_t shared = 0;
+    int result = 0;
+    pthread_once(&once, make_context);
+    data->context = &context_object;
+    data->context_uid = 1;
+    data->correlation_data = &shared;
+    data->return_value = &result;
+    data->site = SITE_ENTER;
+    call_back(DOMAIN_DRIVER, cbid, data);
+    if (work)
+        work(with);
+    data->site = SITE_EXIT;
+    call_back(DOMAIN_DRIVER, cbid, data);
+}
+
+/* Runs a kernel: a record for each pass. */
+static void run_kernel(void *with) {
+    const record_kernel *r = with;
+    unsigned passes = 0;
+#ifndef FAKE_OLD
+    if (!r->graph_node)
+        passes = fake_profiler_launch(&context_object, r->name, (uint32_t)r->grid[0]);
+#endif
+    pthread_mutex_lock(&lock);
+    for (unsigned i = 0; i < passes || i < 1; i++)
+        if (!passes || !setting("FAKE_NO_RECORD", 0))
+            append(KIND_CONCURRENT_KERNEL, r, sizeof *r);
+    pthread_mutex_unlock(&lock);
+}
+
 static void kernel(const char *name, uint32_t grid, uint64_t node, uint64_t start, uint64_t end) {
     pthread_mutex_lock(&lock);
+    uint32_t number = ++correlation;
+    pthread_mutex_unlock(&lock);
     record_kernel r = {.kind = KIND_CONCURRENT_KERNEL,
                        .registers = 32,
                        .start = start,
@@ -164,15 +221,27 @@ static void kernel(const char *name, uint32_t grid, uint64_t node, uint64_t star
                        .grid = {(int32_t)grid, 1, 1},
                        .block = {256, 1, 1},
                        .shared_dynamic = 1024,
-                       .correlation = ++correlation,
+                       .correlation = number,
                        .name = name,
                        .graph_node = node,
                        .graph = node ? 3 : 0};
-    callback_data data = {.site = SITE_ENTER, .correlation = correlation};
-    if (callbacks_on)
-        callback(callback_user, DOMAIN_DRIVER, CBID_LAUNCH_KERNEL, &data);
-    append(KIND_CONCURRENT_KERNEL, &r, sizeof r);
-    pthread_mutex_unlock(&lock);
+    launch_arguments arguments = {
+        .grid = {grid, 1, 1}, .block = {256, 1, 1}, .shared = 1024, .function = &r};
+    callback_data data = {.correlation = number, .symbol = name, .parameters = &arguments};
+    driver_call(node ? CBID_GRAPH_LAUNCH : CBID_LAUNCH_KERNEL, &data, run_kernel, &r);
+}
+
+/* cuStreamBeginCapture and EndCapture, cuProfilerStart and Stop: only their callbacks. */
+void fake_call(uint32_t cbid) {
+    callback_data data = {.correlation = 0};
+    driver_call(cbid, &data, NULL, NULL);
+}
+
+/* A launch inside of a capture: it does not run. */
+void fake_captured(const char *name) {
+    launch_arguments arguments = {.grid = {1, 1, 1}, .block = {32, 1, 1}};
+    callback_data data = {.correlation = 1u << 30, .symbol = name, .parameters = &arguments};
+    driver_call(CBID_LAUNCH_KERNEL, &data, NULL, NULL);
 }
 
 void fake_kernel(const char *name, uint32_t grid, uint64_t start, uint64_t end) {

@@ -22,6 +22,8 @@ static void (*copy)(uint64_t bytes, uint64_t start, uint64_t end);
 static void (*memory)(uint32_t operation, uint64_t address, uint64_t bytes, uint64_t time);
 static void (*drop)(size_t n);
 static void (*deliver)(void);
+static void (*driver_call)(uint32_t cbid);
+static void (*captured)(const char *name);
 
 /* The generator is there only if the tracer loaded it; without it the target just does not call. */
 static void find_generator(void) {
@@ -35,6 +37,8 @@ static void find_generator(void) {
     memory = (void (*)(uint32_t, uint64_t, uint64_t, uint64_t))dlsym(library, "fake_memory");
     drop = (void (*)(size_t))dlsym(library, "fake_drop");
     deliver = (void (*)(void))dlsym(library, "fake_deliver");
+    driver_call = (void (*)(uint32_t))dlsym(library, "fake_call");
+    captured = (void (*)(const char *))dlsym(library, "fake_captured");
 }
 
 static void initialise_cuda(void) {
@@ -88,6 +92,44 @@ static void broken_records(void) {
     drop(5);
 }
 
+/* N rounds of kernels of several kinds, as a training loop has them. */
+static void loop(long n) {
+    for (long i = 0; i < n; i++) {
+        launch("saxpy", 16, 20000);
+        launch("_Z4gemmIfEvPT_", (uint32_t)(i % 2 + 1), 100000);
+        launch("ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)", 8,
+               30000);
+    }
+}
+
+static void graphs(long n) {
+    if (!driver_call)
+        return;
+    driver_call(495); /* cuStreamBeginCapture */
+    captured("captured");
+    driver_call(497); /* and its end */
+    for (long i = 0; i < n; i++) {
+        node("captured", 5, now(), now() + 3000);
+        launch("saxpy", 16, 20000);
+    }
+}
+
+/* Launches before, between and after cuProfilerStart and Stop. */
+static void from_api(long n) {
+    for (long i = 0; driver_call && i < 3; i++) {
+        if (i)
+            driver_call(i == 1 ? 308u : 309u);
+        for (long k = 0; k < n; k++)
+            launch(i == 1 ? "inside" : "outside", 4, 1000);
+    }
+}
+
+static void stuck(void) {
+    launch("before", 1, 1000);
+    launch("spins", 1, 1000);
+    launch("after", 1, 1000);
+}
+
 static void long_name(void) {
     char *name = malloc(100001);
     memset(name, 'n', 100000);
@@ -132,6 +174,14 @@ int main(int argc, char **argv) {
         basic(n);
     else if (!strcmp(what, "broken"))
         broken_records();
+    else if (!strcmp(what, "loop"))
+        loop(n);
+    else if (!strcmp(what, "graphs"))
+        graphs(n);
+    else if (!strcmp(what, "api"))
+        from_api(n);
+    else if (!strcmp(what, "stuck"))
+        stuck();
     else if (!strcmp(what, "name"))
         long_name();
     else if (!strcmp(what, "threads"))

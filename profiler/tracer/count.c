@@ -1,0 +1,659 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Counting launches: see count.h.
+ */
+#include "tracer/count.h"
+#include "tracer/activity.h"
+#include "tracer/range.h"
+#include "tracer/schedule.h"
+#include "tracer/writer.h"
+
+#include <errno.h>
+#include <math.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum {
+    CONTEXTS = 64,
+    WAIT_S = 2,           /* for another thread's window */
+    GRACE_NS = 500000000, /* counting may cost this much of however short a run */
+    IDLE_NS = 1000000000, /* an open window without launches is closed after that */
+    PEAKS_WRITTEN = 3,    /* peaks do not change: these many times, for each configuration */
+    METRICS_MOST = 256
+};
+
+/* What an entry hands to its exit. */
+enum { HOLDS_NOTHING, HOLDS_SHARED = 0x526F01, HOLDS_COUNTED = 0x526F02 };
+
+/* Who may stop a window: whoever takes it from OPEN. */
+enum { WINDOW_CLOSED, WINDOW_OPEN, WINDOW_TAKEN };
+
+typedef struct plan {
+    counted_context context;
+    schedule schedule;
+    configuration configurations[CONFIGURATIONS];
+} plan;
+
+static struct {
+    const cupti_api *api;
+    const host_api *host;
+    const tracer_settings *settings;
+    atomic_bool on;
+    pthread_rwlock_t gate;
+    plan *plans[CONTEXTS]; /* changed under the gate, for writing */
+
+    /* The window: touched by who holds the gate for writing; its state by the watchdog as well. */
+    atomic_int state;
+    plan *window;
+    int current; /* configuration of the window, or the last one */
+    spool_counters pending[RANGE_BATCH];
+    size_t pending_count;
+    _Atomic int64_t entered_ns; /* a launch is being counted since; 0: none */
+    int64_t idle_since_ns;
+
+    pthread_mutex_t lock; /* of what follows */
+    launch_key *keys;     /* by config */
+    size_t key_room;
+    spool_counted totals;
+    int64_t first_ns;
+
+    /* The devices of all contexts so far, so that no launch needs the gate to know its own. */
+    struct {
+        _Atomic(void *) context;
+        _Atomic uint32_t device;
+    } devices[CONTEXTS];
+    atomic_int captures;
+} c = {.gate = PTHREAD_RWLOCK_INITIALIZER, .lock = PTHREAD_MUTEX_INITIALIZER, .current = -1};
+
+static int64_t now(void) {
+    return writer_now(CLOCK_MONOTONIC);
+}
+
+/* Counting is over, and the spool says why. From here on all kernels are traced. */
+static void give_up(refusal r) {
+    spool_status status = {.stage = SPOOL_STAGE_COUNTERS, .code = (uint32_t)r.result};
+    if (!atomic_exchange(&c.on, false))
+        return;
+    writer_frame(SPOOL_STATUS, &status, sizeof status, r.call, strlen(r.call) + 1);
+    activity_trace_kernels();
+}
+
+static void add_total(uint64_t *total, int64_t n) {
+    pthread_mutex_lock(&c.lock);
+    *total += (uint64_t)(n > 0 ? n : 0);
+    pthread_mutex_unlock(&c.lock);
+}
+
+/* ---- The gate -------------------------------------------------------------------------------- */
+
+static struct timespec soon(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    t.tv_sec += WAIT_S;
+    return t;
+}
+
+static bool enter_alone(void) {
+    struct timespec until = soon();
+    return pthread_rwlock_trywrlock(&c.gate) == 0 ||
+           pthread_rwlock_timedwrlock(&c.gate, &until) == 0;
+}
+
+static bool enter_shared(void) {
+    struct timespec until = soon();
+    return pthread_rwlock_tryrdlock(&c.gate) == 0 ||
+           pthread_rwlock_timedrdlock(&c.gate, &until) == 0;
+}
+
+static void leave(void) {
+    pthread_rwlock_unlock(&c.gate);
+}
+
+/* ---- What was counted ------------------------------------------------------------------------ */
+
+static bool is_peak(const char *metric) {
+    size_t n = strlen(metric), suffix = strlen(".peak_sustained");
+    return n > suffix && !strcmp(metric + n - suffix, ".peak_sustained");
+}
+
+/* The metrics that are evaluated this time: all, or all but the peaks. */
+static size_t list_metrics(const configuration *f, bool peaks, const char **list) {
+    size_t n = 0;
+    for (size_t i = 0; i < f->count && n < METRICS_MOST; i++)
+        if (peaks || !is_peak(f->metrics[i]))
+            list[n++] = f->metrics[i];
+    return n;
+}
+
+/* The number of the SPOOL_METRICS frame of LIST, written the first time. Under the writer's lock.
+ */
+static uint32_t metrics_number(configuration *f, bool peaks, const char *const *list, size_t n) {
+    static uint32_t next;
+    uint32_t *written = &f->written[!peaks];
+    if (*written)
+        return *written - 1;
+    spool_metrics m = {.id = next++, .count = (uint32_t)n, .passes = (uint32_t)f->passes};
+    size_t length = strlen(f->profile) + 1, at = 0;
+    for (size_t i = 0; i < n; i++)
+        length += strlen(list[i]) + 1;
+    char *names = malloc(length);
+    if (names) {
+        at = (size_t)sprintf(names, "%s", f->profile) + 1;
+        for (size_t i = 0; i < n; i++)
+            at += (size_t)sprintf(names + at, "%s", list[i]) + 1;
+        writer_frame(SPOOL_METRICS, &m, sizeof m, names, at);
+    }
+    free(names);
+    *written = m.id + 1;
+    return m.id;
+}
+
+/* The tensor pipe's warp instructions, less the half-precision FMAs that some chips run on it. */
+static tensor_use tensor_use_of(const char *const *list, size_t n, const double *values) {
+    double pipe = NAN, halves = 0;
+    for (size_t i = 0; i < n; i++)
+        if (!strcmp(list[i], "sm__inst_executed_pipe_tensor.sum"))
+            pipe = values[i];
+        else if (!strcmp(list[i], "sm__inst_executed_pipe_tensor_op_hmma_type_hfma2.sum"))
+            halves = values[i];
+    return isnan(pipe) ? TENSOR_UNKNOWN : pipe - halves > 0 ? TENSOR_ACTIVE : TENSOR_IDLE;
+}
+
+static void write_values(configuration *f, spool_counters *record, bool peaks,
+                         const char *const *list, size_t n, const double *values) {
+    writer_lock();
+    record->metrics = metrics_number(f, peaks, list, n);
+    writer_frame(SPOOL_COUNTERS, record, sizeof *record, values, n * sizeof *values);
+    writer_unlock();
+}
+
+static refusal keep_values(configuration *f, size_t i) {
+    const char *list[METRICS_MOST];
+    double values[METRICS_MOST];
+    bool peaks = f->evaluations++ < PEAKS_WRITTEN;
+    size_t n = list_metrics(f, peaks, list);
+    refusal r = range_evaluate(c.host, f, i, list, n, values);
+    if (r.result)
+        return r;
+    write_values(f, &c.pending[i], peaks, list, n, values);
+    tensor_use use = tensor_use_of(list, n, values);
+    uint32_t config = c.pending[i].config;
+    pthread_mutex_lock(&c.lock);
+    c.totals.counted++;
+    if (use != TENSOR_UNKNOWN && config < c.key_room)
+        c.keys[config].tensor = (uint8_t)use;
+    pthread_mutex_unlock(&c.lock);
+    return r;
+}
+
+/* ---- Windows (the gate is held for writing) -------------------------------------------------- */
+
+static void close_window(void) {
+    int open = WINDOW_OPEN;
+    size_t ranges, dropped, expected = c.pending_count;
+    c.pending_count = 0;
+    if (!atomic_compare_exchange_strong(&c.state, &open, WINDOW_TAKEN)) {
+        add_total(&c.totals.lost,
+                  (int64_t)expected); /* the watchdog has ended it; 0: none is open */
+        return;
+    }
+    int64_t began = now();
+    configuration *f = &c.window->configurations[c.current];
+    refusal r = range_stop_and_decode(c.api, &c.window->context, f, &ranges, &dropped);
+    bool fits = !r.result && ranges == expected && !dropped;
+    for (size_t i = 0; fits && i < expected && !r.result; i++)
+        r = keep_values(f, i);
+    if (!fits)
+        add_total(&c.totals.lost, (int64_t)expected);
+    atomic_store(&c.state, WINDOW_CLOSED);
+    add_total(&c.totals.cost_ns, now() - began);
+    if (r.result)
+        give_up(r);
+}
+
+/* Peaks are free on every chip that is known; if they are not on this one, they are left out. */
+static void drop_peaks(configuration *f) {
+    size_t kept = 0;
+    for (size_t i = 0; i < f->count; i++)
+        if (!is_peak(f->metrics[i]))
+            f->metrics[kept++] = f->metrics[i];
+    f->count = kept;
+}
+
+/* False: it cannot be used, and counting goes on without it, or not at all. */
+static bool build(plan *p, int which) {
+    configuration *f = &p->configurations[which];
+    refusal r = configuration_build(c.api, c.host, &p->context, f);
+    bool sampled = c.settings->mode == MODE_SAMPLED;
+    if (!r.result && sampled && f->passes > 1) {
+        drop_peaks(f);
+        configuration_clear(c.host, f);
+        r = configuration_build(c.api, c.host, &p->context, f);
+    }
+    if (r.result) {
+        give_up(r);
+        return false;
+    }
+    if (!sampled || f->passes == 1)
+        return true;
+    p->schedule.roles[which] = ROLE_NONE; /* it would run the kernel twice */
+    return false;
+}
+
+static bool open_window(plan *p, int which) {
+    configuration *f = &p->configurations[which];
+    int64_t began = now();
+    bool another = c.window != p || c.current != which;
+    if (!f->built && !build(p, which))
+        return false;
+    int64_t built = now();
+    refusal r = range_start(c.api, &p->context, f);
+    if (r.result) {
+        give_up(r);
+        return false;
+    }
+    c.window = p;
+    c.current = which;
+    c.pending_count = 0;
+    atomic_store(&c.state, WINDOW_OPEN);
+    pthread_mutex_lock(&c.lock);
+    c.totals.cost_ns += (uint64_t)(now() - began);
+    c.totals.switches += another;
+    c.totals.switch_ns += another ? (uint64_t)(now() - built) : 0;
+    pthread_mutex_unlock(&c.lock);
+    return true;
+}
+
+/* ---- Which ----------------------------------------------------------------------------------- */
+
+static plan *plan_of(const void *context) {
+    for (int i = 0; i < CONTEXTS; i++)
+        if (c.plans[i] && c.plans[i]->context.context == context)
+            return c.plans[i];
+    return NULL;
+}
+
+static launch_key *key_of(uint32_t config) {
+    if (config >= c.key_room) {
+        size_t room = (size_t)config + 256;
+        launch_key *grown = realloc(c.keys, room * sizeof *grown);
+        if (!grown)
+            return NULL;
+        memset(grown + c.key_room, 0, (room - c.key_room) * sizeof *grown);
+        c.keys = grown;
+        c.key_room = room;
+    }
+    return &c.keys[config];
+}
+
+/* Counting has cost more than it may by now. */
+static bool over_budget(void) {
+    double budget = c.settings->budget;
+    double allowed = budget * (double)(now() - c.first_ns);
+    return budget > 0 && (double)c.totals.cost_ns > (allowed > GRACE_NS ? allowed : GRACE_NS);
+}
+
+static int choose(const plan *p, uint32_t config) {
+    int which = -1;
+    pthread_mutex_lock(&c.lock);
+    launch_key *key = key_of(config);
+    if (!c.first_ns)
+        c.first_ns = now();
+    if (!key || over_budget())
+        c.totals.over_budget += key != NULL;
+    else
+        which = schedule_choose(&p->schedule, key, c.window == p ? c.current : -1);
+    pthread_mutex_unlock(&c.lock);
+    return which;
+}
+
+static bool waits_for_values(const plan *p, uint32_t config) {
+    pthread_mutex_lock(&c.lock);
+    const launch_key *key = key_of(config);
+    bool waits = key && schedule_waits(&p->schedule, key);
+    pthread_mutex_unlock(&c.lock);
+    return waits;
+}
+
+/* ---- Launches -------------------------------------------------------------------------------- */
+
+static uint64_t hold_shared(void) {
+    return enter_shared() ? HOLDS_SHARED : HOLDS_NOTHING;
+}
+
+/* A window may be open over several launches; one that is not counted ends it. */
+uint64_t count_enter_untouched(void) {
+    if (!atomic_load(&c.on))
+        return HOLDS_NOTHING;
+    if (atomic_load(&c.state) == WINDOW_OPEN) {
+        if (!enter_alone())
+            return HOLDS_NOTHING;
+        close_window();
+        leave();
+    }
+    return hold_shared();
+}
+
+uint64_t count_enter_graph(void) {
+    if (atomic_load(&c.on))
+        add_total(&c.totals.in_graphs, 1);
+    return count_enter_untouched();
+}
+
+uint64_t count_enter_skipped(void) {
+    if (atomic_load(&c.on))
+        add_total(&c.totals.skipped, 1);
+    return count_enter_untouched();
+}
+
+static bool open_for(plan *p, int which, uint32_t config, uint32_t correlation) {
+    if (c.window != p || which != c.current || c.pending_count == RANGE_BATCH)
+        close_window();
+    if (which < 0 || (atomic_load(&c.state) != WINDOW_OPEN && !open_window(p, which)))
+        return false;
+    c.pending[c.pending_count++] = (spool_counters){.config = config,
+                                                    .correlation = correlation,
+                                                    .stream = SPOOL_NONE,
+                                                    .time_ns = (uint64_t)now()};
+    return true;
+}
+
+/* In sampled mode most launches run untouched: the choice is made before anybody has to wait. */
+static int choose_early(const void *context, uint32_t config, uint64_t *held) {
+    int which = -1;
+    *held = hold_shared();
+    if (*held == HOLDS_NOTHING)
+        return -1;
+    const plan *p = plan_of(context);
+    if (p)
+        which = choose(p, config);
+    if (which >= 0)
+        leave(); /* it must be alone, and comes back for that */
+    return which;
+}
+
+uint64_t count_enter(void *context, uint32_t config, uint32_t correlation) {
+    if (!atomic_load(&c.on))
+        return HOLDS_NOTHING;
+    if (atomic_load(&c.captures) > 0) {
+        add_total(&c.totals.in_graphs, 1);
+        return hold_shared();
+    }
+    bool sampled = c.settings->mode == MODE_SAMPLED;
+    uint64_t held = HOLDS_NOTHING;
+    int which = sampled ? choose_early(context, config, &held) : -1;
+    if (sampled && which < 0)
+        return held;
+    if (!enter_alone()) {
+        add_total(&c.totals.busy, 1);
+        return HOLDS_NOTHING;
+    }
+    plan *p = atomic_load(&c.on) ? plan_of(context) : NULL;
+    atomic_store(&c.entered_ns, now());
+    if (p && !sampled) {
+        if (waits_for_values(p, config))
+            close_window();
+        which = choose(p, config);
+    }
+    if (p && open_for(p, which, config, correlation))
+        return HOLDS_COUNTED;
+    close_window();
+    atomic_store(&c.entered_ns, 0);
+    leave();
+    return hold_shared();
+}
+
+void count_exit(uint64_t entered) {
+    if (entered == HOLDS_COUNTED) {
+        if (c.settings->mode == MODE_SAMPLED || c.pending_count == RANGE_BATCH)
+            close_window();
+        c.idle_since_ns = now();
+        atomic_store(&c.entered_ns, 0);
+    }
+    if (entered == HOLDS_COUNTED || entered == HOLDS_SHARED)
+        leave();
+}
+
+void count_capture_begins(void) {
+    bool alone = atomic_load(&c.on) && enter_alone();
+    atomic_fetch_add(&c.captures, 1);
+    if (alone) {
+        close_window();
+        leave();
+    }
+}
+
+void count_capture_ends(void) {
+    int n = atomic_load(&c.captures);
+    while (n > 0 && !atomic_compare_exchange_weak(&c.captures, &n, n - 1))
+        ;
+}
+
+/* ---- Contexts -------------------------------------------------------------------------------- */
+
+static const metric_set *find_set(const char *chip, const char *profile) {
+    for (size_t i = 0; i < c.settings->set_count; i++)
+        if (!strcmp(c.settings->sets[i].profile, profile) &&
+            settings_set_is_for(&c.settings->sets[i], chip))
+            return &c.settings->sets[i];
+    return NULL;
+}
+
+static configuration *add_configuration(plan *p, const char *profile, role r) {
+    int at = p->schedule.count;
+    if (at == CONFIGURATIONS)
+        return NULL;
+    p->schedule.roles[at] = r;
+    p->schedule.count++;
+    p->configurations[at].profile = profile;
+    return &p->configurations[at];
+}
+
+static void add_set(configuration *f, const metric_set *set) {
+    if (f && set)
+        configuration_add(f, set->metrics, set->count);
+}
+
+static const metric_set *tensor_set(const char *chip, int i) {
+    char profile[24];
+    snprintf(profile, sizeof profile, "TENSOR%d", i);
+    return find_set(chip, profile);
+}
+
+/* Peaks and clocks are free in a pass of hardware counters (facts of the chip, in metric_sets.csv's
+ * FULL2); they are asked for in the first of the configurations. */
+static void add_peaks(configuration *f, const metric_set *full) {
+    for (size_t i = 0; f && full && i < full->count; i++)
+        if (is_peak(full->metrics[i]) || strstr(full->metrics[i], "cycles_elapsed.avg.per_second"))
+            configuration_add(f, &full->metrics[i], 1);
+}
+
+static void plan_sampled(plan *p, const char *chip) {
+    const metric_set *set;
+    configuration *hw = NULL;
+    if ((set = find_set(chip, "HW"))) {
+        add_set(hw = add_configuration(p, "HW", ROLE_ALWAYS), set);
+        add_peaks(hw, find_set(chip, "FULL2"));
+    }
+    if ((set = find_set(chip, "SASS")))
+        add_set(add_configuration(p, "SASS", ROLE_ALWAYS), set);
+    for (int i = 0; (set = tensor_set(chip, i)); i++)
+        add_set(add_configuration(p, set->profile, ROLE_TENSOR), set);
+    if ((set = find_set(chip, "WHY")))
+        add_set(add_configuration(p, "WHY", ROLE_LAST), set);
+}
+
+static void plan_replay(plan *p, const char *chip) {
+    const metric_set *full = find_set(chip, "FULL2"), *set;
+    if (!full)
+        return;
+    configuration *first = add_configuration(p, "FIRST", ROLE_FIRST);
+    configuration *tensor = add_configuration(p, "FULL2+TENSOR", ROLE_REST_TENSOR);
+    add_set(first, full);
+    add_set(tensor, full);
+    for (int i = 0; (set = tensor_set(chip, i)); i++) {
+        add_set(first, set);
+        add_set(tensor, set);
+    }
+    add_set(first, find_set(chip, "WHY"));
+    add_set(add_configuration(p, "FULL2", ROLE_REST), full);
+}
+
+static void free_plan(plan *p) {
+    for (int i = 0; i < p->schedule.count; i++)
+        configuration_free(c.host, &p->configurations[i]);
+    range_detach(c.api, &p->context);
+    free(p);
+}
+
+static void drop_plan(int i) {
+    if (!c.plans[i])
+        return;
+    c.window = c.window == c.plans[i] ? NULL : c.window;
+    free_plan(c.plans[i]);
+    c.plans[i] = NULL;
+}
+
+static plan *make_plan(void *context) {
+    plan *p = calloc(1, sizeof *p);
+    refusal r = {"memory", 8};
+    if (p)
+        r = range_attach(c.api, context, &p->context);
+    if (r.result) {
+        give_up(r);
+        free(p);
+        return NULL;
+    }
+    p->schedule.mode = c.settings->mode;
+    p->schedule.samples = c.settings->samples;
+    if (c.settings->mode == MODE_SAMPLED)
+        plan_sampled(p, p->context.chip);
+    else
+        plan_replay(p, p->context.chip);
+    if (!p->schedule.count) {
+        static char text[64];
+        snprintf(text, sizeof text, "no configurations are known for chip %.20s", p->context.chip);
+        give_up((refusal){text, CUPTI_OK});
+        free_plan(p);
+        return NULL;
+    }
+    return p;
+}
+
+void count_context_created(void *context) {
+    if (!atomic_load(&c.on) || !enter_alone())
+        return;
+    int64_t began = now();
+    close_window();
+    int free_place = 0;
+    while (free_place < CONTEXTS && c.plans[free_place])
+        free_place++;
+    if (free_place < CONTEXTS && (c.plans[free_place] = make_plan(context))) {
+        atomic_store(&c.devices[free_place].device, c.plans[free_place]->context.device);
+        atomic_store(&c.devices[free_place].context, context);
+    }
+    add_total(&c.totals.cost_ns, now() - began);
+    leave();
+}
+
+uint32_t count_device(const void *context) {
+    for (int i = 0; i < CONTEXTS; i++)
+        if (atomic_load(&c.devices[i].context) == context)
+            return atomic_load(&c.devices[i].device);
+    return 0;
+}
+
+void count_context_destroyed(void *context) {
+    if (!c.api || !enter_alone())
+        return;
+    close_window();
+    for (int i = 0; i < CONTEXTS; i++)
+        if (c.plans[i] && c.plans[i]->context.context == context)
+            drop_plan(i);
+    leave();
+}
+
+/* ---- The watchdog, and the end --------------------------------------------------------------- */
+
+/* On a thread of its own: nobody waits for it if CUPTI does not come back. */
+static void *stop_stuck_window(void *object) {
+    range_stop stop = {.size = ABI_SIZE(range_stop, all_submitted), .object = object};
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, NULL);
+    c.api->RangeStop(&stop);
+    return NULL;
+}
+
+static void watch(void) {
+    int64_t entered = atomic_load(&c.entered_ns);
+    int open = WINDOW_OPEN;
+    pthread_t thread;
+    if (!entered || (double)(now() - entered) * 1e-9 < c.settings->watchdog_s)
+        return;
+    give_up((refusal){"a launch did not return while it was counted, so counting was stopped: the "
+                      "kernel may wait for another one or for the host. Leave it out with "
+                      "--no-count NAME, or use --mode trace",
+                      CUPTI_OK});
+    if (atomic_compare_exchange_strong(&c.state, &open, WINDOW_TAKEN) &&
+        !pthread_create(&thread, NULL, stop_stuck_window, c.window->context.object))
+        pthread_detach(thread);
+}
+
+static void write_totals(void) {
+    static spool_counted written;
+    pthread_mutex_lock(&c.lock);
+    spool_counted totals = c.totals;
+    if (memcmp(&totals, &written, sizeof totals)) {
+        written = totals;
+        totals.elapsed_ns = c.first_ns ? (uint64_t)(now() - c.first_ns) : 0;
+        writer_frame(SPOOL_COUNTED, &totals, sizeof totals, NULL, 0);
+    }
+    pthread_mutex_unlock(&c.lock);
+}
+
+void count_tick(void) {
+    if (!c.api)
+        return;
+    if (atomic_load(&c.on))
+        watch();
+    if (atomic_load(&c.state) == WINDOW_OPEN && !pthread_rwlock_trywrlock(&c.gate)) {
+        if (now() - c.idle_since_ns > IDLE_NS)
+            close_window();
+        leave();
+    }
+    write_totals();
+}
+
+void count_finish(bool driver_is_up) {
+    if (!c.api)
+        return;
+    if (driver_is_up && enter_alone()) {
+        close_window();
+        for (int i = 0; i < CONTEXTS; i++)
+            drop_plan(i);
+        leave();
+    }
+    atomic_store(&c.on, false);
+    write_totals();
+}
+
+void count_abandon(void) {
+    atomic_store(&c.on, false);
+}
+
+bool count_on(void) {
+    return atomic_load(&c.on);
+}
+
+void count_start(const cupti_api *api, const host_api *host, const tracer_settings *settings) {
+    c.api = api;
+    c.host = host;
+    c.settings = settings;
+    atomic_store(&c.on, true);
+}

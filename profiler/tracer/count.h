@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Counting: which launches are counted, the windows around them, and what their counters say. Calls
+ * come from launch callbacks, on the target's threads; every refusal of CUPTI's ends counting for
+ * good, is said in the spool, and leaves the target and tracing as they are.
+ *
+ * While a launch is counted no other thread launches: one lock is held, for writing, from its entry
+ * to its exit, and the others hold it for reading. Nobody waits for it for long: a launch that
+ * cannot have it in time goes on untouched, and if one slips into another's window, CUPTI's number
+ * of ranges does not fit and that window is thrown away.
+ */
+#ifndef RP_TRACER_COUNT_H
+#define RP_TRACER_COUNT_H
+
+#include "tracer/cupti_abi.h"
+#include "tracer/host.h"
+#include "tracer/settings.h"
+
+/* HOST: of the same library. Both live for ever. */
+void count_start(const cupti_api *api, const host_api *host, const tracer_settings *settings);
+bool count_on(void);
+
+void count_context_created(void *context);
+void count_context_destroyed(void *context);
+/* Its device's ordinal; 0 for a context that cannot be counted in. */
+uint32_t count_device(const void *context);
+
+/* A launch, of CONFIG (names_config), is about to happen; the result goes to count_exit. */
+uint64_t count_enter(void *context, uint32_t config, uint32_t correlation);
+/* One that nobody asked for. */
+uint64_t count_enter_untouched(void);
+/* One that must not be counted: a collective, or of a kind whose kernels are not known. */
+uint64_t count_enter_skipped(void);
+/* A graph: one launch of many kernels. */
+uint64_t count_enter_graph(void);
+void count_exit(uint64_t entered);
+
+/* From a stream capture's begin to its end launches do not run. FAILED: it did not begin. */
+void count_capture_begins(void);
+void count_capture_ends(void);
+
+/* Each second, from the tracer's own thread: a stuck window, one that was left open, the totals. */
+void count_tick(void);
+/* The program ends. DRIVER_IS_UP: what is open can still be read. */
+void count_finish(bool driver_is_up);
+/* In a forked child. */
+void count_abandon(void);
+
+#endif
