@@ -315,6 +315,17 @@ static uint64_t literal_bits(const ptx_operand *p, ptx_type type) {
     return value;
 }
 
+/* Registers that the driver fills: of those only the grid's workspace has a meaning here, which
+ * cooperative groups find in %envreg1 (high half) and %envreg2. */
+static bool find_environment(const char *name, int *kind) {
+    if (strncmp(name, "%envreg", 7) != 0)
+        return false;
+    *kind = strcmp(name, "%envreg1") == 0   ? SPECIAL_WORKSPACE_HI
+            : strcmp(name, "%envreg2") == 0 ? SPECIAL_WORKSPACE
+                                            : SPECIAL_ZERO;
+    return true;
+}
+
 static bool find_special(const char *name, int *kind, bool *wide) {
     static const struct {
         const char *name;
@@ -382,7 +393,7 @@ static bool find_special(const char *name, int *kind, bool *wide) {
 static bool emit_special(decoder *d, const char *name, uint32_t target, bool wide, bool counted) {
     int kind;
     bool natural;
-    if (!find_special(name, &kind, &natural))
+    if (!find_environment(name, &kind) && !find_special(name, &kind, &natural))
         return emu_decode_fail(d, EMU_BAD_PTX, "the special register %.60s is not supported", name);
     emu_op *o = counted ? emit(d, H_special, COUNT_MOVE) : emit_helper(d, H_special);
     if (!o)

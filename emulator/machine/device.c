@@ -8,7 +8,12 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { DEFAULT_HEAP_BYTES = 8 << 20, MAX_HOST_THREADS = 256, PARAMETER_BYTES = 32768 };
+enum {
+    DEFAULT_HEAP_BYTES = 8 << 20,
+    MAX_HOST_THREADS = 256,
+    PARAMETER_BYTES = 32768,
+    WORKSPACE_BYTES = 8
+};
 
 static bool has_avx2(void) {
     __builtin_cpu_init();
@@ -164,8 +169,11 @@ emu_device *emu_device_create(const emu_device_spec *spec, const emu_options *op
     if (d->traffic)
         emu_traffic_set_device_range(d->traffic, d->device_arena.base, d->device_arena.size);
     /* kernel parameters have addresses too; charged to nobody */
-    if (emu_memory_allocate(d, EMU_MEMORY_HOST, PARAMETER_BYTES, &d->parameters, fault))
+    if (emu_memory_allocate(d, EMU_MEMORY_DEVICE, PARAMETER_BYTES + WORKSPACE_BYTES, &d->parameters,
+                            fault))
         goto fail;
+    d->workspace = d->parameters + PARAMETER_BYTES;
+    d->used = 0;
     return d;
 fail:
     emu_device_destroy(d);

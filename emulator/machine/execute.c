@@ -457,6 +457,10 @@ INLINE uint64_t special_value(const emu_warp *w, int kind, uint32_t l) {
     case SPECIAL_CLOCK_HI:
     case SPECIAL_TIMER_HI:
         return virtual_clock(w) >> 32;
+    case SPECIAL_WORKSPACE:
+        return w->worker->run->workspace;
+    case SPECIAL_WORKSPACE_HI:
+        return w->worker->run->workspace >> 32;
     case SPECIAL_DYNAMIC_SHARED:
         return launch->dynamic_shared_bytes;
     case SPECIAL_TOTAL_SHARED:

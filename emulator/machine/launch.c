@@ -458,6 +458,8 @@ static emu_status check_shape(const emu_device *device, const emu_launch *launch
 
 static void set_parameters(emu_device *device, const emu_launch *launch, emu_program *p) {
     uint8_t *block = (uint8_t *)(uintptr_t)device->parameters;
+    const uint32_t workspace[2] = {sizeof workspace, 0};
+    memcpy((uint8_t *)(uintptr_t)device->workspace, workspace, sizeof workspace);
     const emu_kernel_info *info = &launch->kernel->info;
     for (int i = 0; i < info->parameter_count; i++)
         memcpy(block + info->parameter_offset[i], launch->parameters[i], info->parameter_size[i]);
@@ -622,6 +624,7 @@ emu_status emu_launch_run(emu_device *device, const emu_launch *launch, emu_coun
                    .parameters = (const uint8_t *)(uintptr_t)device->parameters,
                    .parameter_address = device->parameters,
                    .parameter_bytes = launch->kernel->info.parameter_bytes,
+                   .workspace = launch->cooperative ? device->workspace : 0,
                    .first_tick = device->ticks,
                    .counting = device->options.count};
     run.warps_per_block = (run.threads_per_block + WARP - 1) / WARP;

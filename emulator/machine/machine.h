@@ -129,7 +129,7 @@ typedef struct emu_op_info {
     uint8_t kind, precision, op_class, packed;
     uint8_t flops_algorithmic, flops_hardware; /* a thread instruction; already doubled if packed */
     uint8_t flops_single; /* of single precision, in the expansion of a double-precision one */
-    uint8_t space, access, bytes;              /* param and constant accesses are counted here */
+    uint8_t space, access, bytes; /* param and constant accesses are counted here */
     bool memory_counted;
     const char *mnemonic;
 } emu_op_info;
@@ -257,8 +257,9 @@ struct emu_device {
     int range_count, range_capacity;
     uint64_t used;
     int poison_file;
-    uint64_t parameters;            /* address of the parameter block of the launch in progress */
-    uint64_t ticks;                 /* where the clock registers of the next launch start */
+    uint64_t parameters; /* address of the parameter block of the launch in progress */
+    uint64_t workspace;  /* of grid-wide barriers: a word for its size, the word they count in */
+    uint64_t ticks;      /* where the clock registers of the next launch start */
     uint64_t heap_limit, heap_used; /* of device-side malloc */
     emu_traffic *traffic;
     atomic_int interrupted;
@@ -401,6 +402,7 @@ typedef struct emu_run { /* a launch in progress */
     const uint8_t *parameters;
     uint64_t parameter_address; /* the same as a generic address */
     uint32_t parameter_bytes;
+    uint64_t workspace; /* 0 if the launch is not cooperative */
     uint64_t first_tick;
     uint64_t residents; /* blocks that may be in flight at once where one host thread runs all */
     uint32_t round;     /* blocks that each SM runs between two drains of the memory model */

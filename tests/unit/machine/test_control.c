@@ -164,6 +164,26 @@ static void test_grid_barrier(void **unused) {
     stop(&f);
 }
 
+/* The barrier of cooperative groups, which finds its counter through the driver's registers. */
+static void test_grid_workspace(void **unused) {
+    (void)unused;
+    fixture f =
+        start(PTX_HEADER KERNEL(
+                  "mov.u32 %r4, %envreg2; mov.u32 %r5, %envreg1; mov.b64 %rd2, {%r4, %r5};\n"
+                  "setp.eq.u64 %p3, %rd2, 0; @%p3 bra ALONE;\n"
+                  "atom.add.u32 %r6, [%rd2+4], 1; mov.u32 %r7, %nctaid.x;\n"
+                  "SPIN: ld.volatile.u32 %r8, [%rd2+4]; setp.lt.u32 %p1, %r8, %r7;\n"
+                  "@%p1 bra SPIN; st.global.u32 [%rd1], %r8; bra END;\n"
+                  "ALONE: st.global.u32 [%rd1], 7; END:"),
+              1);
+    launch(&f, (bench_shape){12, 1, 0, true}, NULL);
+    for (uint32_t i = 0; i < 12; i++)
+        assert_int_equal(f.out[i], 12);
+    launch(&f, (bench_shape){12, 1, 0, false}, NULL);
+    assert_int_equal(f.out[5], 7);
+    stop(&f);
+}
+
 /* ---- barriers -----------------------------------------------------------------------------------
  */
 
@@ -686,6 +706,7 @@ int main(void) {
         cmocka_unit_test(test_spin_lock),
         cmocka_unit_test(test_waits_for_others),
         cmocka_unit_test(test_grid_barrier),
+        cmocka_unit_test(test_grid_workspace),
         cmocka_unit_test(test_barrier_reverses),
         cmocka_unit_test(test_divergent_barrier),
         cmocka_unit_test(test_barrier_reductions),

@@ -317,8 +317,7 @@ static void test_forms(void **unused) {
         "fma.rn.f32x2 %rd2, %rd3, %rd4, %rd5",
         "exit"};
     /* those that this device does not have say so */
-    static const char *const missing[] = {"atom.global.v2.f32.add", "cvt.pack", "fma.rn.f32x2",
-                                          "%envreg3"};
+    static const char *const missing[] = {"atom.global.v2.f32.add", "cvt.pack", "fma.rn.f32x2"};
     emu_device *device = bench_device(1, true);
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
         char text[2048];
@@ -342,22 +341,22 @@ static void test_forms(void **unused) {
 /* Whatever bytes a kernel consists of: it is decoded or refused. */
 static void test_mutated_kernels(void **unused) {
     (void)unused;
-    static const char
-        text[] = KERNEL("add.s32 %r1, %r2, %tid.x; ld.global.v2.u32 {%r3, %r4}, [%rd0+8]; @!%p1 "
-                        "bra END;\n"
-                        "setp.lt.and.f32 %p1|%p2, %f0, 0f3F800000, !%p3; shfl.sync.down.b32 "
-                        "%r1|%p1, %r2, 1, 31, -1;\n"
-                        "mov.b64 %rd4, {%r1, %r2}; mov.b64 {%r1, _}, %rd4; atom.shared.add.u32 "
-                        "%r1, [s+4], %r2;\n"
-                        "cvt.rzi.s32.f32 %r1, %f0; selp.f32 %f1, %f0, 0f00000000, %p1; "
-                        "bar.red.popc.u32 %r1, 0, 64, %p2;\n"
-                        "T: .branchtargets END, T2; T2: brx.idx %r1, T; mad.wide.s32 %rd5, %r1, "
-                        "-4, %rd0;\n"
-                        "{ .param .b64 a; .param .b32 b; st.param.b64 [a+0], %rd0; call.uni (b), "
-                        "k2, (a); }\n"
-                        "END: cp.async.cg.shared.global [s], [%rd0], 16; prmt.b32 %r1, %r2, 0x12, "
-                        "%r3;") ".func (.param .b32 r) k2(.param .b64 x) { st.param.b32 [r], 1; "
-                                "ret; }\n";
+    static const char text[] =
+        KERNEL("add.s32 %r1, %r2, %tid.x; ld.global.v2.u32 {%r3, %r4}, [%rd0+8]; @!%p1 "
+               "bra END;\n"
+               "setp.lt.and.f32 %p1|%p2, %f0, 0f3F800000, !%p3; shfl.sync.down.b32 "
+               "%r1|%p1, %r2, 1, 31, -1;\n"
+               "mov.b64 %rd4, {%r1, %r2}; mov.b64 {%r1, _}, %rd4; atom.shared.add.u32 "
+               "%r1, [s+4], %r2;\n"
+               "cvt.rzi.s32.f32 %r1, %f0; selp.f32 %f1, %f0, 0f00000000, %p1; "
+               "bar.red.popc.u32 %r1, 0, 64, %p2;\n"
+               "T: .branchtargets END, T2; T2: brx.idx %r1, T; mad.wide.s32 %rd5, %r1, "
+               "-4, %rd0;\n"
+               "{ .param .b64 a; .param .b32 b; st.param.b64 [a+0], %rd0; call.uni (b), "
+               "k2, (a); }\n"
+               "END: cp.async.cg.shared.global [s], [%rd0], 16; prmt.b32 %r1, %r2, 0x12, "
+               "%r3;") ".func (.param .b32 r) k2(.param .b64 x) { st.param.b32 [r], 1; "
+                       "ret; }\n";
     emu_device *device = bench_device(1, false);
     static const char pieces[] = "%rdfp0123456789,.;:{}[]()+-@!|_su bx";
     uint32_t state = 99;

@@ -87,7 +87,7 @@ static void test_registered(void **unused) {
     bench_run(d, m, "k", shape, parameters, &counts);
     for (uint32_t i = 0; i < 256; i++)
         assert_int_equal(host[i], i);
-    assert_int_equal(counts.host_bytes, 1024 + 32 * ((uintptr_t)host % 32 != 0));
+    assert_int_equal(counts.host_bytes, 8 * 32 * (4 + ((uintptr_t)host % 32 != 0)));
     uint64_t address = (uint64_t)(uintptr_t)host;
     assert_int_equal(emu_memory_free(d, address, &fault), EMU_ILLEGAL_ADDRESS);
     assert_int_equal(emu_memory_unregister_host(d, host), EMU_OK);
