@@ -328,9 +328,37 @@ static void check_warp_barriers(emu_warp *w) {
     }
 }
 
+/* All the members that lanes of mask name. Lanes that arrive together need not name the same ones:
+ * the tiles of a partitioned warp run in step. */
+static uint32_t named_members(const emu_warp *w, uint32_t ref, uint32_t mask) {
+    const uint32_t *value = (const uint32_t *)(w->base[ref & 1] + ref);
+    uint32_t members = 0;
+    for (uint32_t l = 0; l < WARP; l++)
+        members |= mask >> l & 1 ? value[l] : 0;
+    return members;
+}
+
+/* Runs a *.sync once for each set of members that its lanes name: a vote or a sum of one tile takes
+ * in nothing of another. Shuffles need no such care: a lane reads from its own members. */
+static int run_by_members(emu_warp *w, const emu_op *o) {
+    const uint32_t *value = (const uint32_t *)(w->base[o->e & 1] + o->e);
+    uint32_t all = w->mask, named[WARP];
+    memcpy(named, value, sizeof named); /* the result may go where the members came from */
+    int status = 0;
+    for (uint32_t rest = all; rest && !status; rest &= ~w->mask) {
+        uint32_t first = (uint32_t)__builtin_ctz(rest);
+        w->mask = 0;
+        for (uint32_t l = first; l < WARP; l++)
+            w->mask |= rest >> l & 1 && named[l] == named[first] ? 1u << l : 0;
+        status = o->run(w, o);
+    }
+    w->mask = all;
+    return status;
+}
+
 static void wait_for_warp(emu_warp *w, const emu_op *o, uint32_t mask) {
     emu_group *g = &w->group[w->current];
-    uint32_t members = lane_value(w, o->e, mask);
+    uint32_t members = named_members(w, o->e, mask);
     if (!(members & w->existing & ~w->exited & ~w->active)) {
         g->pc++;
         return;
@@ -362,7 +390,7 @@ static void uncount(emu_warp *w, uint32_t pc, uint32_t mask) {
 static int gather(emu_warp *w, const emu_op *o, uint32_t mask) {
     emu_group *g = &w->group[w->current];
     uint32_t pc = g->pc;
-    uint32_t needed = lane_value(w, o->e, mask) & w->existing & ~w->exited;
+    uint32_t needed = named_members(w, o->e, mask) & w->existing & ~w->exited;
     uint32_t present = w->active;
     for (int i = 0; i < w->group_count; i++)
         if (w->group[i].state == GROUP_GATHER && w->group[i].pc == pc &&
@@ -393,7 +421,8 @@ static int gather(emu_warp *w, const emu_op *o, uint32_t mask) {
     w->active = g->mask;
     w->mask = guarded(w, o, g->mask);
     g->pc = pc + 1;
-    return o->run(w, o);
+    bool shuffle = o->run == w->worker->device->handlers[H_shuffle];
+    return shuffle ? o->run(w, o) : run_by_members(w, o);
 }
 
 bool emu_force_gather(emu_warp *w) {
