@@ -57,6 +57,7 @@ typedef struct expected {
 typedef struct kernel_name {
     long long id, device;
     char *name;
+    yajl_val last; /* its last launch written in full, which later ones may repeat */
 } kernel_name;
 
 typedef struct check {
@@ -179,12 +180,21 @@ static long long other_flops(yajl_val counts) {
     return sum;
 }
 
-static const char *kernel_of(const check *c, yajl_val launch) {
+static kernel_name *find_kernel(const check *c, yajl_val launch) {
     long long id = integer_member(launch, "kernel"), device = integer_member(launch, "device");
     for (size_t i = 0; i < c->kernel_count; i++)
         if (c->kernels[i].id == id && c->kernels[i].device == device)
-            return c->kernels[i].name;
-    return "(a kernel without a record)";
+            return &c->kernels[i];
+    return NULL;
+}
+
+/* The record that holds the launch's counts: itself, or the one that it says it repeats. NULL: that
+ * one is not there. */
+static yajl_val full_record(const kernel_name *k, yajl_val launch) {
+    long long same = integer_member(launch, "same_as");
+    if (same == UNKNOWN)
+        return launch;
+    return k && k->last && integer_member(k->last, "launch") == same ? k->last : NULL;
 }
 
 static int differences(const expected *e, const long long *value) {
@@ -222,8 +232,11 @@ static expected *find_expected(check *c, const char *kernel, const long long *va
 }
 
 static void check_launch(check *c, yajl_val launch, const char *file, long line) {
-    const char *kernel = kernel_of(c, launch), *status = text_member(launch, "status");
-    yajl_val counts = member(launch, "counts");
+    const kernel_name *k = find_kernel(c, launch);
+    const char *kernel = k ? k->name : "(a kernel without a record)";
+    yajl_val full = full_record(k, launch);
+    const char *status = full ? text_member(full, "status") : "a repeat of what is not there";
+    yajl_val counts = full ? member(full, "counts") : NULL;
     long long value[FIELDS], other = other_flops(counts);
     for (int i = 0; i < FIELDS; i++)
         value[i] = counts ? counted(counts, &fields[i]) : UNKNOWN;
@@ -241,7 +254,7 @@ static void check_launch(check *c, yajl_val launch, const char *file, long line)
     if (!e)
         printf("    the workload expects no such kernel\n");
     if (strcmp(status, "ok"))
-        printf("    its status is %s: %s\n", status, text_member(launch, "message"));
+        printf("    its status is %s: %s\n", status, full ? text_member(full, "message") : "");
     if (other)
         printf("    %lld FLOPs of other precisions than fp64, fp32 and fp16\n", other);
     if (e)
@@ -259,6 +272,12 @@ static void read_record(check *c, const char *text, const char *file, long line)
         k->name = must(strdup(text_member(tree, "name")));
     } else if (!strcmp(record, "launch")) {
         check_launch(c, tree, file, line);
+        kernel_name *k = find_kernel(c, tree);
+        if (k && integer_member(tree, "same_as") == UNKNOWN) {
+            yajl_tree_free(k->last);
+            k->last = tree;
+            return;
+        }
     }
     yajl_tree_free(tree);
 }
@@ -293,8 +312,10 @@ static void check_numbers_of_launches(check *c) {
 static void free_check(check *c) {
     for (size_t i = 0; i < c->expected_count; i++)
         free(c->expected[i].kernel);
-    for (size_t i = 0; i < c->kernel_count; i++)
+    for (size_t i = 0; i < c->kernel_count; i++) {
         free(c->kernels[i].name);
+        yajl_tree_free(c->kernels[i].last);
+    }
     free(c->expected);
     free(c->kernels);
 }

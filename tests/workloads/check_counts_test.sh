@@ -49,6 +49,11 @@ expect 1 "FLOPs of another precision" "$kernel" "$large" "$small" \
 expect 1 "a failed launch" "$kernel" "$large" "$small" "$(changed 's/"ok"/"trap"/')"
 expect 1 "counting was off" "$kernel" "$large" "$small" "$(changed 's/,"counts".*/}/')"
 expect 1 "another kernel" "$kernel" "$large" "$small" "$(changed 's/"kernel":1/"kernel":2/')"
+repeat='{"record":"launch","launch":3,"kernel":1,"device":0,"same_as":1}'
+expect 0 "a launch that repeats its kernel's last" "$kernel" "$large" "$small" "$repeat"
+expect 1 "a repeat of what is not there" "$kernel" "$large" "$small" \
+    "$(printf '%s' "$repeat" | sed 's/"same_as":1/"same_as":7/')"
+expect 1 "a repeat that is one too many" "$kernel" "$large" "$small" "$repeat" "$repeat"
 expect 1 "no launch" "$kernel"
 expect 2 "a line cut off" "$kernel" "$large" '{"record":"laun'
 [ $failed -eq 0 ] && echo "ok check_counts"
