@@ -597,7 +597,7 @@ static bool parse_loc(reader *r, int line) {
     ptx_lexer *x = &r->p.lexer;
     for (int n = 0; x->token.kind != PTX_TOKEN_END && x->token.line == line; n++) {
         if (x->token.kind == PTX_TOKEN_BAD)
-            return ptx_fail(&r->p, "stray byte in .loc");
+            return ptx_fail_bad(&r->p);
         if (n == 0)
             r->source_file = (int)x->token.value;
         if (n == 1)

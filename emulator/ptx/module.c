@@ -61,6 +61,13 @@ bool ptx_fail(ptx_parser *p, const char *format, ...) {
     return false;
 }
 
+bool ptx_fail_bad(ptx_parser *p) {
+    const ptx_token *t = &p->lexer.token;
+    if (t->length == 0)
+        return ptx_fail(p, "a comment or string without an end");
+    return ptx_fail(p, "stray byte 0x%02x", (unsigned char)t->text[0]);
+}
+
 static int shown(const ptx_token *token) {
     return token->length > 40 ? 40 : (int)token->length;
 }
@@ -116,7 +123,7 @@ static bool skip_braces(ptx_parser *p) {
         if (p->lexer.token.kind == PTX_TOKEN_END)
             return ptx_fail(p, "the text ends inside of '{'");
         if (p->lexer.token.kind == PTX_TOKEN_BAD)
-            return ptx_fail(p, "stray byte 0x%02x", (unsigned char)*p->lexer.token.text);
+            return ptx_fail_bad(p);
         depth += ptx_token_is(&p->lexer.token, '{');
         depth -= ptx_token_is(&p->lexer.token, '}');
         ptx_lexer_next(&p->lexer);
@@ -128,7 +135,7 @@ static bool skip_line(ptx_parser *p) {
     int line = p->lexer.token.line;
     while (p->lexer.token.kind != PTX_TOKEN_END && p->lexer.token.line == line) {
         if (p->lexer.token.kind == PTX_TOKEN_BAD)
-            return ptx_fail(p, "stray byte 0x%02x", (unsigned char)*p->lexer.token.text);
+            return ptx_fail_bad(p);
         ptx_lexer_next(&p->lexer);
     }
     return true;

@@ -26,6 +26,8 @@ typedef struct ptx_parser {
 
 /* Records the failure with the current line; returns false so that callers can return it. */
 bool ptx_fail(ptx_parser *parser, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The same for a token that is none. */
+bool ptx_fail_bad(ptx_parser *parser);
 bool ptx_expect(ptx_parser *parser, char punct);
 bool ptx_accept(ptx_parser *parser, char punct);
 bool ptx_accept_word(ptx_parser *parser, const char *word);
