@@ -115,9 +115,9 @@ static bool take_integer(ptx_parser *p, uint64_t *value) {
     return true;
 }
 
-/* Skips a "{ ... }" whose brace is the current token. Bodies hold strings and comments, so tokens
- * are counted, not characters. */
-static bool skip_braces(ptx_parser *p) {
+/* Skips a "{ ... }" whose brace is the current token; *CLOSE is its other brace. Bodies hold
+ * strings and comments, so tokens are counted, not characters. */
+static bool skip_braces(ptx_parser *p, const char **close) {
     int depth = 0;
     do {
         if (p->lexer.token.kind == PTX_TOKEN_END)
@@ -126,6 +126,7 @@ static bool skip_braces(ptx_parser *p) {
             return ptx_fail_bad(p);
         depth += ptx_token_is(&p->lexer.token, '{');
         depth -= ptx_token_is(&p->lexer.token, '}');
+        *close = p->lexer.token.text;
         ptx_lexer_next(&p->lexer);
     } while (depth);
     return true;
@@ -560,12 +561,10 @@ static bool parse_function(ptx_parser *p, bool entry, ptx_linkage linkage) {
         return ptx_expect(p, '{');
     f->text = p->lexer.token.text + 1;
     f->body_line = p->lexer.token.line;
-    if (!skip_braces(p))
+    const char *close;
+    if (!skip_braces(p, &close))
         return false;
-    const char *after = p->lexer.token.kind == PTX_TOKEN_END ? p->lexer.end : p->lexer.token.text;
-    while (after > f->text && after[-1] != '}')
-        after--;
-    f->text_length = after > f->text ? (size_t)(after - 1 - f->text) : 0;
+    f->text_length = (size_t)(close - f->text);
     return true;
 }
 
@@ -653,8 +652,9 @@ static bool parse_top(ptx_parser *p) {
         return ptx_expect(p, ';');
     }
     if (ptx_token_word(&t, ".section")) {
+        const char *close;
         ptx_lexer_next(&p->lexer);
-        return ptx_token_is(&p->lexer.token, '{') ? skip_braces(p) : ptx_expect(p, '{');
+        return ptx_token_is(&p->lexer.token, '{') ? skip_braces(p, &close) : ptx_expect(p, '{');
     }
     if (space != PTX_SPACE_NONE && space != PTX_SPACE_REG && space != PTX_SPACE_PARAM)
         return parse_module_variables(p, space, linkage);

@@ -40,7 +40,7 @@ static const char module_text[] =
     "\tmov.u32 %r4, %tid.x;\n\ttex.2d.v4.f32.f32 {%f0, %f1, %f2, %f3}, [%rd1, {%f0, %f1}];\n"
     "T: .branchtargets $L__BB0_2, DONE;\n\tbrx.idx %r1, T;\nDONE:\n"
     "\tvadd.s32.u32.u32 %r1, %r2.b1, %r3.h0, %r4;\n"
-    "\tatom.global.cas.b32 %r5, [bytes+8], 0xffffffffU, %r6;\n}\n"
+    "\tatom.global.cas.b32 %r5, [bytes+8], 0xffffffffU, %r6;\n} // a brace in a comment: }\n"
     ".section .debug_str { .b8 65, 66 \"}\" }\n.alias helper, f;\n";
 
 static ptx_module *parse(const char *text) {
