@@ -172,16 +172,19 @@ static void *work(void *nothing) {
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, NULL);
     pthread_mutex_lock(&activity.lock);
-    for (;;) {
+    for (bool due = false;;) { /* what was there before this thread ran counts too */
         int waited = 0;
-        if (!activity.ready.first && activity.period_ms) {
+        collect(false, due);
+        deliver_ready();
+        if (activity.ready.first)
+            continue;
+        if (activity.period_ms) {
             struct timespec until = in_seconds(activity.period_ms * 1e-3);
             waited = pthread_cond_timedwait(&activity.work, &activity.lock, &until);
-        } else if (!activity.ready.first) {
+        } else {
             pthread_cond_wait(&activity.work, &activity.lock);
         }
-        collect(false, waited == ETIMEDOUT);
-        deliver_ready();
+        due = waited == ETIMEDOUT;
     }
     return nothing;
 }
