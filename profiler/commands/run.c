@@ -34,6 +34,7 @@ enum option {
     START_AFTER,
     FROM_API,
     NO_COUNT,
+    PROBE_LIMIT,
     WATCHDOG,
     EMULATE,
     CACHE,
@@ -73,6 +74,9 @@ static const rp_option table[] = {
     [NO_COUNT] = {"no-count", 0, "GLOB",
                   "kernels that must not be held back; collectives are known.\n"
                   "May be given several times"},
+    [PROBE_LIMIT] = {"probe-limit", 0, "SECONDS",
+                     "counters are tried in a process of its own first, which may\n"
+                     "take that long (default: 20)"},
     [WATCHDOG] = {"watchdog", 0, "SECONDS",
                   "a launch that takes longer while counted ends the counting\n"
                   "(default: 20)"},
@@ -170,6 +174,8 @@ static bool set_trace_option(const rp_options *o, rp_trace_settings *s, int opti
         return s->from_api = true;
     case NO_COUNT:
         return set_no_count(o, s);
+    case PROBE_LIMIT:
+        return rp_options_number(o, "probe-limit", 0.1, 1e6, &s->probe_limit_s);
     default:
         return rp_options_number(o, "watchdog", 0.1, 1e9, &s->watchdog_s);
     }

@@ -55,7 +55,7 @@ static void write_counting(FILE *file, const rp_trace_settings *s, const rp_metr
     fprintf(file, "samples %" PRId64 "\nbudget %.6f\nwatchdog %.3f\n", s->samples, budget,
             s->watchdog_s);
     if (s->probe)
-        fprintf(file, "probe %s\n", s->probe);
+        fprintf(file, "probe %s\nprobe_limit %.3f\n", s->probe, s->probe_limit_s);
     for (size_t i = 0; i < sizeof collectives / sizeof *collectives; i++)
         fprintf(file, "skip %s\n", collectives[i]);
     for (size_t i = 0; i < s->no_count_count; i++)

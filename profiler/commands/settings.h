@@ -15,7 +15,7 @@ typedef struct rp_trace_settings {
     const char *mode; /* "trace", "sampled", "replay" */
     int64_t samples;
     double budget; /* fraction of the run's time; 0 no limit; < 0: the mode's own */
-    double watchdog_s;
+    double watchdog_s, probe_limit_s;
     const char *no_count[32]; /* globs, besides the collectives */
     size_t no_count_count;
     const char *kernel, *range; /* globs; NULL all */
@@ -26,7 +26,8 @@ typedef struct rp_trace_settings {
 } rp_trace_settings;
 #define RP_TRACE_SETTINGS_INIT                                                                     \
     (rp_trace_settings) {                                                                          \
-        .mode = "sampled", .samples = 3, .budget = -1, .watchdog_s = 20, .count = -1               \
+        .mode = "sampled", .samples = 3, .budget = -1, .watchdog_s = 20, .probe_limit_s = 20,      \
+        .count = -1                                                                                \
     }
 
 /* Writes the file; its path (malloc), inside FOLDER. NULL: ERROR says why. */

@@ -191,29 +191,61 @@ static refusal keep_values(configuration *f, size_t i) {
     return r;
 }
 
+static void free_plan(plan *p) {
+    for (int i = 0; i < p->schedule.count; i++)
+        configuration_free(c.host, &p->configurations[i]);
+    range_detach(c.api, &p->context);
+    free(p);
+}
+
+static void drop_plan(int i) {
+    if (!c.plans[i])
+        return;
+    c.window = c.window == c.plans[i] ? NULL : c.window;
+    free_plan(c.plans[i]);
+    c.plans[i] = NULL;
+}
+
+/* The same while the gate is held for writing: CUPTI's counters go back to whoever else wants them.
+ * No plan is valid any more. */
+static void give_up_all(refusal r) {
+    give_up(r);
+    for (int i = 0; i < CONTEXTS; i++)
+        drop_plan(i);
+}
+
 /* ---- Windows (the gate is held for writing) -------------------------------------------------- */
+
+/* Launches that ran in a window and have no values: they are launches all the same. */
+static void write_without_values(const spool_counters *launches, size_t n) {
+    static configuration none = {.profile = "NONE", .passes = 1};
+    for (size_t i = 0; i < n; i++) {
+        spool_counters record = launches[i];
+        write_values(&none, &record, true, NULL, 0, NULL);
+    }
+    add_total(&c.totals.lost, (int64_t)n);
+}
 
 static void close_window(void) {
     int open = WINDOW_OPEN;
     size_t ranges, dropped, expected = c.pending_count;
     c.pending_count = 0;
     if (!atomic_compare_exchange_strong(&c.state, &open, WINDOW_TAKEN)) {
-        add_total(&c.totals.lost,
-                  (int64_t)expected); /* the watchdog has ended it; 0: none is open */
+        write_without_values(c.pending, expected); /* the watchdog ended it; 0: none is open */
         return;
     }
     int64_t began = now();
     configuration *f = &c.window->configurations[c.current];
     refusal r = range_stop_and_decode(c.api, &c.window->context, f, &ranges, &dropped);
-    bool fits = !r.result && ranges == expected && !dropped;
-    for (size_t i = 0; fits && i < expected && !r.result; i++)
-        r = keep_values(f, i);
-    if (!fits)
-        add_total(&c.totals.lost, (int64_t)expected);
+    size_t kept = 0;
+    while (ranges == expected && !dropped && !r.result && kept < expected)
+        if (!(r = keep_values(f, kept)).result)
+            kept++;
+    write_without_values(c.pending + kept, expected - kept);
     atomic_store(&c.state, WINDOW_CLOSED);
     add_total(&c.totals.cost_ns, now() - began);
     if (r.result)
-        give_up(r);
+        give_up_all(r);
 }
 
 /* Peaks are free on every chip that is known; if they are not on this one, they are left out. */
@@ -236,7 +268,7 @@ static bool build(plan *p, int which) {
         r = configuration_build(c.api, c.host, &p->context, f);
     }
     if (r.result) {
-        give_up(r);
+        give_up_all(r);
         return false;
     }
     if (!sampled || f->passes == 1)
@@ -254,7 +286,7 @@ static bool open_window(plan *p, int which) {
     int64_t built = now();
     refusal r = range_start(c.api, &p->context, f);
     if (r.result) {
-        give_up(r);
+        give_up_all(r);
         return false;
     }
     c.window = p;
@@ -354,6 +386,8 @@ uint64_t count_enter_skipped(void) {
 static bool open_for(plan *p, int which, uint32_t config, uint32_t correlation) {
     if (c.window != p || which != c.current || c.pending_count == RANGE_BATCH)
         close_window();
+    if (!atomic_load(&c.on)) /* the plan went with the last window */
+        return false;
     if (which < 0 || (atomic_load(&c.state) != WINDOW_OPEN && !open_window(p, which)))
         return false;
     c.pending[c.pending_count++] = (spool_counters){.config = config,
@@ -398,7 +432,8 @@ uint64_t count_enter(void *context, uint32_t config, uint32_t correlation) {
     if (p && !sampled) {
         if (waits_for_values(p, config))
             close_window();
-        which = choose(p, config);
+        p = atomic_load(&c.on) ? p : NULL;
+        which = p ? choose(p, config) : -1;
     }
     if (p && open_for(p, which, config, correlation))
         return HOLDS_COUNTED;
@@ -504,28 +539,13 @@ static void plan_replay(plan *p, const char *chip) {
     add_set(add_configuration(p, "FULL2", ROLE_REST), full);
 }
 
-static void free_plan(plan *p) {
-    for (int i = 0; i < p->schedule.count; i++)
-        configuration_free(c.host, &p->configurations[i]);
-    range_detach(c.api, &p->context);
-    free(p);
-}
-
-static void drop_plan(int i) {
-    if (!c.plans[i])
-        return;
-    c.window = c.window == c.plans[i] ? NULL : c.window;
-    free_plan(c.plans[i]);
-    c.plans[i] = NULL;
-}
-
 static plan *make_plan(void *context) {
     plan *p = calloc(1, sizeof *p);
     refusal r = {"memory", 8};
     if (p)
         r = range_attach(c.api, context, &p->context);
     if (r.result) {
-        give_up(r);
+        give_up_all(r);
         free(p);
         return NULL;
     }
@@ -538,7 +558,7 @@ static plan *make_plan(void *context) {
     if (!p->schedule.count) {
         static char text[64];
         snprintf(text, sizeof text, "no configurations are known for chip %.20s", p->context.chip);
-        give_up((refusal){text, CUPTI_OK});
+        give_up_all((refusal){text, CUPTI_OK});
         free_plan(p);
         return NULL;
     }

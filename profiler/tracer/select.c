@@ -9,6 +9,7 @@
 #include <dlfcn.h>
 #include <fnmatch.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -82,16 +83,41 @@ static char *demangled(const char *name) {
     return demangle && !strncmp(name, "_Z", 2) ? demangle(name, NULL, NULL, &status) : NULL;
 }
 
+/* Without a C++ runtime: the identifiers at the front of a mangled name, "_ZN2ns1fIiEvPT_" to
+ * "ns::f". What comes after template arguments is not read. */
+static void unmangle(const char *name, char *out, size_t size) {
+    size_t used = 0;
+    name += 2;
+    name += strspn(name, "NKVrL"); /* nested; const, volatile, restrict, internal */
+    for (char *end; *name >= '0' && *name <= '9'; name = end) {
+        size_t length = strtoul(name, &end, 10);
+        if (length > strlen(end) || used + length + 3 > size)
+            break;
+        used += (size_t)sprintf(out + used, "%s%.*s", used ? "::" : "", (int)length, end);
+        end += length;
+    }
+    out[used] = 0;
+}
+
+/* "ns::f" or "f". */
+static bool glob_function(const char *pattern, const char *function) {
+    const char *bare = strrchr(function, ':');
+    return glob(pattern, function) || (bare && glob(pattern, bare + 1));
+}
+
 bool select_glob(const char *pattern, const char *name) {
+    char function[1024] = "";
     if (glob(pattern, name))
         return true;
+    if (strncmp(name, "_Z", 2))
+        return false;
     char *full = demangled(name);
     bool found = full && glob(pattern, full);
-    if (full && !found) {
+    if (full)
         strip(full);
-        const char *bare = strrchr(full, ':');
-        found = glob(pattern, full) || (bare && glob(pattern, bare + 1));
-    }
+    else
+        unmangle(name, function, sizeof function);
+    found = found || glob_function(pattern, full ? full : function);
     free(full);
     return found;
 }

@@ -8,6 +8,7 @@
  * FAKE_REFUSE, FAKE_PROBE: results (see fake_profiler.h). FAKE_UNSUPPORTED=vgpu: what
  * cuptiProfilerDeviceSupported says. FAKE_STUCK=NAME: this kernel does not return while counted,
  * until the window is stopped. FAKE_STRAY=1: a range more than launches in each window.
+ * FAKE_SLOW_WINDOW_MS: what starting one takes.
  * FAKE_UNKNOWN=TEXT: metrics with TEXT in their name are not known.
  */
 #include "fake_profiler.h"
@@ -58,7 +59,7 @@ static struct {
     size_t most;
     counted_range ranges[RANGES];
     size_t count;
-    bool to_decode;
+    bool to_decode, stop_refused;
 } p; /* one context at a time, as its enabling checks */
 
 static const uint8_t availability[] = "every counter";
@@ -221,8 +222,9 @@ cupti_result cuptiRangeProfilerDisable(range_object *params) {
     REFUSE();
     if (check_object("cuptiRangeProfilerDisable", params->object))
         return INVALID;
-    if (atomic_load(&p.started))
+    if (atomic_load(&p.started) && !p.stop_refused)
         return misuse("cuptiRangeProfilerDisable: in a window");
+    atomic_store(&p.started, false);
     p.context = NULL;
     p.configured = false;
     return CUPTI_OK;
@@ -283,11 +285,14 @@ cupti_result cuptiRangeProfilerStart(range_object *params) {
     if (!p.configured || atomic_load(&p.started))
         return misuse("cuptiRangeProfilerStart: %s", p.configured ? "started" : "not configured");
     p.count = 0;
+    const char *slow = getenv("FAKE_SLOW_WINDOW_MS");
+    usleep(slow ? (unsigned)atoi(slow) * 1000 : 0);
     atomic_store(&p.started, true);
     return CUPTI_OK;
 }
 
 cupti_result cuptiRangeProfilerStop(range_stop *params) {
+    p.stop_refused = fake_refusal(__func__) != CUPTI_OK;
     REFUSE();
     SIZED(params, range_stop, all_submitted);
     if (check_object("cuptiRangeProfilerStop", params->object))

@@ -124,6 +124,62 @@ static void from_api(long n) {
     }
 }
 
+/* A launch each 5 ms or more. */
+static void paced(long n) {
+    for (long i = 0; i < n; i++) {
+        launch("paced", 4, 1000);
+        usleep(5000);
+    }
+}
+
+/* NVTX without its headers: what the program's own NVTX would call through the injected table. */
+typedef void (*function)(void);
+static function push_slot, pop_slot, empty[16];
+static function *core[16], *core2[16];
+
+static int table_of(int module, function ***table, unsigned *count) {
+    for (int i = 0; i < 16; i++) {
+        core[i] = &empty[i];
+        core2[i] = &empty[i];
+    }
+    core[9] = &push_slot; /* nvtxRangePushA */
+    core[11] = &pop_slot;
+    *table = module == 1 ? core : core2;
+    *count = 16;
+    return 1;
+}
+
+static const void *export_table(uint32_t id) {
+    static const struct {
+        size_t size;
+        int (*get)(int, function ***, unsigned *);
+    } callbacks = {sizeof callbacks, table_of};
+    return id == 1 ? &callbacks : NULL;
+}
+
+static void ranges(long n) {
+    const char *path = getenv("NVTX_INJECTION64_PATH");
+    void *library = path ? dlopen(path, RTLD_NOW) : NULL;
+    int (*inject)(const void *(*)(uint32_t)) =
+        library ? (int (*)(const void *(*)(uint32_t)))dlsym(library, "InitializeInjectionNvtx2")
+                : NULL;
+    if (!inject || !inject(export_table))
+        return;
+    int (*push)(const char *) = (int (*)(const char *))push_slot;
+    int (*pop)(void) = (int (*)(void))pop_slot;
+    for (long i = 0; i < n; i++) {
+        launch("outside", 4, 1000);
+        push("step 1");
+        push("inner");
+        launch("inside", 4, 1000);
+        pop();
+        pop();
+        push("other");
+        launch("outside", 4, 1000);
+        pop();
+    }
+}
+
 static void stuck(void) {
     launch("before", 1, 1000);
     launch("spins", 1, 1000);
@@ -180,6 +236,10 @@ int main(int argc, char **argv) {
         graphs(n);
     else if (!strcmp(what, "api"))
         from_api(n);
+    else if (!strcmp(what, "paced"))
+        paced(n);
+    else if (!strcmp(what, "ranges"))
+        ranges(n);
     else if (!strcmp(what, "stuck"))
         stuck();
     else if (!strcmp(what, "name"))

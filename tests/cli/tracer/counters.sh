@@ -1,0 +1,249 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# One case of the tests of counting, over the strict range profiler of tests/unit/tracer; paths come
+# from CMakeLists.txt. Whatever happens, the target's output and exit code must be its own, and no
+# call may have been made out of order (FAKE_MISUSE).
+set -u
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder" || exit 1
+export LD_LIBRARY_PATH=$DRIVER ROOFPROF_TRACER=$TRACER ROOFPROF_CUPTI=$FAKE_CUPTI
+export ROOFPROF_PROBE=$PROBE FAKE_MISUSE=$folder/misuse
+export ASAN_OPTIONS=detect_leaks=0 XDG_DATA_HOME=$folder/none
+unset CUDA_INJECTION64_PATH NVTX_INJECTION64_PATH RANK OMPI_COMM_WORLD_RANK PMI_RANK SLURM_PROCID
+
+failures=0
+check() { # check WHAT EXPECTED ACTUAL
+    if [ "$2" != "$3" ]; then
+        printf '%s: expected %q, got %q\n' "$1" "$2" "$3"
+        failures=$((failures + 1))
+    fi
+}
+contains() { # contains WHAT TEXT FILE
+    if ! grep -q -- "$2" "$3"; then
+        printf '%s: %q is not in:\n' "$1" "$2"
+        cat "$3"
+        failures=$((failures + 1))
+    fi
+}
+lacks() { # lacks WHAT TEXT FILE
+    if grep -q -- "$2" "$3"; then
+        printf '%s: %q is in:\n' "$1" "$2"
+        cat "$3"
+        failures=$((failures + 1))
+    fi
+}
+run() { # run MODE [OPTION...] -- TARGET-ARGUMENT...: out, err, code, notes; a.roof
+    local options=(--mode "$1")
+    shift
+    while [ "$1" != -- ]; do
+        options+=("$1")
+        shift
+    done
+    shift
+    rm -f a.roof misuse
+    "$ROOFPROF" -q -o a.roof "${options[@]}" -- "$TARGET" "$@" >out 2>err
+    code=$?
+    check "exit code of $*" 42 "$code"
+    check "stdout of $*" "target: out" "$(cat out)"
+    contains "stderr of $*" "target: err" err
+    check "calls out of order" "" "$(cat misuse 2>/dev/null)"
+    : >notes
+    [ ! -e a.roof ] || sqlite3 a.roof "select text from notes" >notes
+    [ -e a.roof ] || cp err notes
+}
+query() { sqlite3 a.roof "$1"; }
+# Launches of KERNEL that CONDITION holds for.
+launches() {
+    query "select count(*) from launches l join configs c on c.id=l.config join kernels k on k.id=c.kernel where (k.name like '$1%' or k.short_name like '$1%') and ${2:-1}"
+}
+has_metric="exists (select 1 from counter_values v where v.launch=l.id and v.metric="
+
+case $1 in
+sampled)
+    run sampled --samples 2 --budget 0 -- loop 100
+    # Two configs of gemm (grids 1 and 2); each configuration twice a config.
+    check "saxpy with hardware counters" 3 "$(launches saxpy "${has_metric}'dram__bytes_read.sum')")"
+    check "saxpy with instructions" 2 "$(launches saxpy "${has_metric}'smsp__sass_thread_inst_executed_op_ffma_pred_on.sum')")"
+    check "saxpy has no tensor counters" 0 "$(launches saxpy "${has_metric}'sm__ops_path_tensor_src_fp8.sum')")"
+    check "gemm with tensor counters, a config" 4 "$(launches gemm "${has_metric}'sm__ops_path_tensor_src_fp8.sum')")"
+    check "WHY comes once" 1 "$(launches saxpy "${has_metric}'smsp__issue_active.sum')")"
+    check "launches" 100 "$(launches saxpy)"
+    check "collectives are never counted" 0 "$(launches nccl "exists (select 1 from counters v where v.key >> 16 = l.id)")"
+    check "a counted launch's time" 80000.0 "$(query "select distinct time_ns from launches l join configs c on c.id=l.config join kernels k on k.id=c.kernel where k.name='saxpy' and ${has_metric}'dram__bytes_read.sum')")"
+    check "the others' time" 20000.0 "$(query "select distinct time_ns from launches l join configs c on c.id=l.config join kernels k on k.id=c.kernel where k.name='saxpy' and not exists (select 1 from counters v where v.key >> 16 = l.id)")"
+    check "value" "$(((100 * 20) + 16)).0" "$(query "select distinct value from counter_values v join launches l on l.id=v.launch join configs c on c.id=l.config join kernels k on k.id=c.kernel where k.name='saxpy' and v.metric='dram__bytes_read.sum'")"
+    check "provenance" counted "$(query "select distinct provenance from counter_values")"
+    # FFMA: 128 thread instructions a cycle and SM would be the peak; the generator says 1000 in all.
+    check "ceilings of peaks" 1 "$(query "select count(*) > 0 from ceilings")"
+    contains "what it cost" "launches counted, which cost" notes
+    contains "collectives are said" "left 100 launches of collectives" notes
+    # A round is taken at once, later ones are spread: with 3 samples the last is past the half.
+    run sampled --samples 3 --budget 0 -- loop 300
+    last=$(query "select max(idx) from launches l join configs c on c.id=l.config join kernels k on k.id=c.kernel where k.name='saxpy' and ${has_metric}'smsp__sass_inst_executed.sum')")
+    [ "$last" -gt 18 ] || check "samples are spread" "a launch after the 18th" "$last"
+    ;;
+replay)
+    run replay -- loop 50
+    check "every saxpy is counted" 50 "$(launches saxpy "${has_metric}'dram__bytes_read.sum') and ${has_metric}'smsp__sass_inst_executed.sum')")"
+    check "every gemm has its tensor counters" 50 "$(launches gemm "${has_metric}'sm__ops_path_tensor_src_fp8.sum')")"
+    check "saxpy's first launch alone has them" 1 "$(launches saxpy "${has_metric}'sm__ops_path_tensor_src_fp8.sum')")"
+    check "launches once each, whatever the passes" 100 "$(query "select count(*) from launches")"
+    check "time" 80000.0 "$(query "select distinct time_ns from launches l join configs c on c.id=l.config join kernels k on k.id=c.kernel where k.name='saxpy'")"
+    ;;
+records)
+    # With and without activity records of counted launches: the same launches.
+    run sampled --budget 0 -- loop 40
+    with=$(query "select count(*), sum(value) from launches l left join counter_values v on v.launch=l.id and v.metric='dram__bytes_read.sum'")
+    FAKE_NO_RECORD=1 run sampled --budget 0 -- loop 40
+    check "without records" "$with" "$(query "select count(*), sum(value) from launches l left join counter_values v on v.launch=l.id and v.metric='dram__bytes_read.sum'")"
+    check "registers are those of the records" 32 "$(query "select distinct registers from configs c join kernels k on k.id=c.kernel where k.name='saxpy'")"
+    ;;
+threads)
+    run sampled --budget 0 -- threads 200
+    check "launches" 12800 "$(launches threaded)"
+    run replay -- threads 20
+    check "launches" 1280 "$(launches threaded "${has_metric}'dram__bytes_read.sum')")"
+    ;;
+stray)
+    # A range that nobody launched: which values are whose is not known, so none are kept.
+    FAKE_STRAY=1 run sampled --budget 0 -- loop 20
+    check "no counters" 0 "$(query "select count(*) from counters")"
+    check "launches" 60 "$(query "select count(*) from launches")"
+    contains "it is said" "counted launches without counters" notes
+    ;;
+refusals)
+    calls="cuptiProfilerInitialize cuptiGetDeviceId cuptiProfilerDeviceSupported cuptiDeviceGetChipName
+           cuptiProfilerGetCounterAvailability cuptiRangeProfilerEnable cuptiProfilerHostInitialize
+           cuptiProfilerHostConfigAddMetrics cuptiProfilerHostGetConfigImageSize
+           cuptiProfilerHostGetConfigImage cuptiProfilerHostGetNumOfPasses
+           cuptiRangeProfilerGetCounterDataSize cuptiRangeProfilerCounterDataImageInitialize
+           cuptiRangeProfilerSetConfig cuptiRangeProfilerStart cuptiRangeProfilerStop
+           cuptiRangeProfilerDecodeData cuptiRangeProfilerGetCounterDataInfo
+           cuptiProfilerHostEvaluateToGpuValues"
+    for call in $calls; do # in the target only: the probe found nothing
+        for mode in sampled replay; do
+            FAKE_REFUSE=$call=26 run $mode -- loop 5
+            contains "$mode: $call refused is said" "(26 HARDWARE_BUSY; cupti" notes
+            check "$mode: no counters after $call" 0 "$(query "select count(*) from counters")"
+            check "all launches are there" 15 "$(query "select count(*) from launches")"
+        done
+    done
+    for result in 15 26 27 35 36 38 39 40 41 42 43 44 45 46 999; do # found by the probe
+        FAKE_PROBE=cuptiRangeProfilerEnable=$result run sampled -- loop 5
+        contains "result $result is named" "($result " notes
+        check "launches" 15 "$(query "select count(*) from launches")"
+    done
+    contains "no counters" "has no counters" notes
+    FAKE_PROBE=cuptiRangeProfilerEnable=35 run sampled -- loop 1
+    contains "what to set" "NVreg_RestrictProfilingToAdminUsers" notes
+    FAKE_UNSUPPORTED=vgpu run sampled -- loop 1
+    contains "a virtual GPU" "virtual GPU" notes
+    FAKE_UNSUPPORTED=architecture run sampled -- loop 1
+    contains "V100" "compute capability 7.5" notes
+    FAKE_CHIP=GX999 run sampled -- loop 1
+    contains "a new chip" "no configurations are known for chip GX999" notes
+    ROOFPROF_CUPTI=$FAKE_OLD run sampled -- loop 5
+    contains "an old CUPTI" "no range profiler, which CUDA 12.8 brought" notes
+    check "launches" 15 "$(query "select count(*) from launches")"
+    ;;
+probe)
+    FAKE_PROBE=cuptiRangeProfilerEnable=crash run sampled -- loop 5
+    contains "a crash" "it crashed" notes
+    check "launches" 15 "$(query "select count(*) from launches")"
+    check "no counters" 0 "$(query "select count(*) from counters")"
+    FAKE_CONTEXT=46 run sampled -- loop 5
+    contains "exclusive mode" "exclusive mode" notes
+    ROOFPROF_PROBE=/bin/false run sampled -- loop 1
+    contains "a probe that says nothing" "no counters" notes
+    # One that hangs is given up on after its limit; the run's other processes do not try again.
+    "$ROOFPROF" -q -o a.roof --probe-limit 1 -- /bin/sh -c "$TARGET loop 5; $TARGET loop 5" >out 2>err &
+    pid=$!
+    wait $pid
+    FAKE_PROBE=cuptiRangeProfilerEnable=hang "$ROOFPROF" -q -o a.roof --probe-limit 1 -- /bin/sh -c "$TARGET loop 5; $TARGET loop 5; exit 3" >out 2>err
+    check "exit code" 3 $?
+    query "select text from notes" >notes
+    contains "a hang" "it did not come back in time" notes
+    check "launches of both" 30 "$(query "select count(*) from launches")"
+    # By itself, as doctor may use it.
+    check "the probe says" "0 " "$("$PROBE" "$FAKE_CUPTI")"
+    check "the probe says" "35 cuptiRangeProfilerEnable" "$(FAKE_PROBE=cuptiRangeProfilerEnable=35 "$PROBE" "$FAKE_CUPTI")"
+    ;;
+metrics)
+    # Metrics that this CUPTI does not know are left out, and the others counted.
+    FAKE_UNKNOWN=dram__bytes run sampled --budget 0 -- loop 40
+    check "the unknown one" 0 "$(launches saxpy "${has_metric}'dram__bytes_read.sum')")"
+    check "another" 1 "$(query "select count(*) > 0 from counter_values where metric='l1tex__t_bytes.sum'")"
+    ;;
+watchdog)
+    FAKE_STUCK=spins run sampled --watchdog 1 -- stuck
+    contains "it is said" "did not return while it was counted" notes
+    check "all launches" 3 "$(query "select count(*) from launches")"
+    FAKE_STUCK=spins run replay --watchdog 1 -- stuck
+    check "replay: all launches" 3 "$(query "select count(*) from launches")"
+    FAKE_STUCK=spins run sampled --watchdog 1 --no-count 'spin*' -- stuck
+    lacks "left alone on request" "did not return" notes
+    check "the others are counted" 2 "$(query "select count(distinct key >> 16) from counters")"
+    ;;
+budget)
+    # A hundredth of a run of seconds, or half a second, where each window costs 50 ms.
+    FAKE_SLOW_WINDOW_MS=50 run sampled --samples 10000 --budget 0.01 -- paced 600
+    contains "it is said" "since counting had cost its share" notes
+    check "launches" 600 "$(launches paced)"
+    counted=$(launches paced "exists (select 1 from counters v where v.key >> 16 = l.id)")
+    { [ "$counted" -gt 5 ] && [ "$counted" -lt 17 ]; } || check "counted" "some, not all" "$counted"
+    ;;
+graphs)
+    run sampled --budget 0 -- graphs 20
+    contains "graphs are said" "kernels of graphs are traced and not counted" notes
+    check "nodes" 20 "$(launches captured "graph_node is not null")"
+    check "no node is counted" 0 "$(launches captured "exists (select 1 from counters v where v.key >> 16 = l.id)")"
+    run replay -- graphs 20
+    check "saxpy between graphs" 20 "$(launches saxpy "${has_metric}'dram__bytes_read.sum')")"
+    ;;
+choice)
+    for mode in trace sampled; do
+        run $mode --kernel 'gemm' -- loop 20
+        check "$mode --kernel" 20 "$(query "select count(*) from launches")"
+        run $mode --kernel '*pattern of nothing' -- loop 20
+        contains "$mode: nothing is chosen" "no kernel was traced" err
+        run $mode --kernel saxpy --skip 5 --count 7 -- loop 20
+        check "$mode --skip --count" 7 "$(query "select count(*) from launches")"
+        run $mode --from-api -- api 10
+        check "$mode --from-api" "inside|10" "$(query "select k.name, count(*) from launches l join configs c on c.id=l.config join kernels k on k.id=c.kernel group by 1")"
+        contains "$mode: what was left out" "launches that were not asked for" notes
+        run $mode --start-after 0.5 -- paced 300
+        n=$(query "select count(*) from launches")
+        { [ "$n" -gt 10 ] && [ "$n" -lt 295 ]; } || check "$mode --start-after" "some, not all" "$n"
+        run $mode --range 'step*' -- ranges 10
+        check "$mode --range" "inside|10" "$(query "select k.name, count(*) from launches l join configs c on c.id=l.config join kernels k on k.id=c.kernel group by 1")"
+    done
+    ;;
+options)
+    for option in "--samples 0" "--samples x" "--budget 2" "--mode all" "--count 0" "--watchdog 0"; do
+        # shellcheck disable=SC2086
+        "$ROOFPROF" $option -- "$TARGET" loop 1 >out 2>err
+        check "$option" 125 $?
+        check "$option: nothing ran" "" "$(cat out)"
+    done
+    "$ROOFPROF" --kernel "$(printf 'a\nprobe /bin/true')" -- "$TARGET" loop 1 >out 2>err
+    check "a pattern of two lines" 125 $?
+    ;;
+kill)
+    for mode in sampled replay; do
+        "$ROOFPROF" -q --mode $mode -o a.roof -- "$TARGET" forever >out 2>err &
+        pid=$!
+        sleep 1.7
+        pkill -KILL -P $pid
+        wait $pid
+        check "$mode: exit code" 137 $?
+        check "$mode: the capture is reported" 0 "$("$ROOFPROF" report a.roof >/dev/null 2>&1; echo $?)"
+        [ "$(query "select count(*) from counters")" -gt 0 ] || check "$mode: counters" some none
+    done
+    ;;
+*)
+    echo "no such case: $1"
+    exit 1
+    ;;
+esac
+exit $((failures > 0))
