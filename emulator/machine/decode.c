@@ -656,7 +656,9 @@ static bool decode_float(decoder *d, const char *base, ptx_type type, emu_op_cla
     if (!bind_operation(d, op, 1, COUNT_FP))
         return false;
     count_float(d, type, op_class);
-    if (type == PTX_F32 || type == PTX_F64)
+    /* bf16 has the exponents of f32, which it is calculated in: subnormals are flushed the same way
+     */
+    if (type != PTX_F16 && type != PTX_F16X2)
         apply_control_word(d, d->last, control_word(d));
     else if (has(d, "ftz"))
         return unsupported(d);
@@ -734,7 +736,7 @@ static bool decode_min_max(decoder *d) {
                  has(d, "NaN") ? "_nan" : "", has(d, "xorsign") ? "_xorsign" : "");
         return decode_float(d, base, t, EMU_OP_FP_OTHER);
     }
-    return decode_typed(d);
+    return has(d, "relu") ? unsupported(d) : decode_typed(d);
 }
 
 static bool decode_abs_neg(decoder *d) {
@@ -1093,6 +1095,8 @@ static bool decode_cvt(decoder *d) {
     if ((to == PTX_F16 || to == PTX_BF16) && from == PTX_F32 && !has(d, "sat") &&
         !integer_rounding(d))
         return decode_cvt_packed(d, to, from);
+    if (has(d, "sat") && (to == PTX_F16 || to == PTX_BF16) && rounding_of(d) != ROUNDING_NEAREST)
+        return unsupported(d);
     const char *whole = integer_rounding(d), *sat = has(d, "sat") ? "_sat" : "";
     const char *t = ptx_type_name(to), *f = ptx_type_name(from);
     const emu_operation *op = NULL;
@@ -1399,7 +1403,7 @@ static bool decode_access(decoder *d, bool loading) {
     uint32_t ref[8];
     int count;
     bool wide;
-    if (type == PTX_B128)
+    if (type == PTX_B128 || has(d, "async") || has(d, "bulk"))
         return unsupported(d);
     if (!decode_address(d, &d->in->operand[loading ? 1 : 0], &at))
         return false;
