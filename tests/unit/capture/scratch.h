@@ -132,6 +132,6 @@ static inline bool has_note(const rp_profile *profile, const char *part) {
     return false;
 }
 
-#define NEAR(a, b) assert_true(fabs((a) - (b)) <= 1e-12 * fabs(b))
+#define NEAR(a, b) assert_true(fabs((a) - (double)(b)) <= 1e-12 * fabs((double)(b)))
 
 #endif
