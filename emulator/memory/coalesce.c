@@ -253,13 +253,30 @@ static unsigned atomic_passes(uint32_t words, uint32_t part, const uint64_t addr
     return most;
 }
 
-/* One word each for all 32 lanes, the common case: true if one pass serves them. */
+/* One word each for all 32 lanes, the common case: true if one pass serves them. The usual patterns
+ * (each lane a bank of its own; both halves of the warp the same; each half a word of its own) are
+ * seen from the banks together and the halves' differences, without a table. */
 static bool free_of_conflicts(const uint64_t address[LANES]) {
+    uint32_t word[LANES], banks = 0, apart = 0, uneven = 0;
+    for (unsigned lane = 0; lane < LANES; lane++) {
+        word[lane] = (uint32_t)(address[lane] >> 2);
+        banks |= 1u << (word[lane] % LANES);
+    }
+    if (banks == UINT32_MAX)
+        return true;
+    for (unsigned lane = 0; lane < LANES / 2; lane++) {
+        apart |= word[lane] ^ word[lane + LANES / 2];
+        uneven |= (word[lane] ^ word[0]) | (word[lane + LANES / 2] ^ word[LANES / 2]);
+    }
+    if (!uneven)
+        return !apart || count_lanes(banks) == 2;
+    if (!apart && count_lanes(banks) == LANES / 2)
+        return true;
     uint32_t table[LANES], lost = 0;
     for (unsigned lane = 0; lane < LANES; lane++)
-        table[address[lane] >> 2 & (LANES - 1)] = (uint32_t)(address[lane] >> 2);
+        table[word[lane] % LANES] = word[lane];
     for (unsigned lane = 0; lane < LANES; lane++)
-        lost |= table[address[lane] >> 2 & (LANES - 1)] ^ (uint32_t)(address[lane] >> 2);
+        lost |= table[word[lane] % LANES] ^ word[lane];
     return lost == 0;
 }
 

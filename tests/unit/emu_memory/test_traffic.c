@@ -171,6 +171,34 @@ static void test_banks(void **state) {
     }
 }
 
+/* Patterns that the fast test of bank conflicts tells apart, by rule: lane l accesses word
+ * (l / DIVIDE) * FACTOR + (l % MODULO) * STEP. */
+static void test_bank_patterns(void **state) {
+    (void)state;
+    static const struct {
+        unsigned divide, factor, modulo, step, wavefronts;
+    } rows[] = {
+        {32, 0, 32, 1, 1}, {16, 0, 16, 1, 1},  /* both halves the same row */
+        {16, 16, 1, 0, 1}, {16, 32, 1, 0, 2},  /* a word for each half, in other banks or not */
+        {16, 0, 1, 0, 1},  {16, 32, 16, 1, 2}, /* two rows in the same banks */
+        {8, 8, 1, 0, 1},   {8, 32, 1, 0, 4},   {16, 16, 16, 1, 1},
+        {16, 0, 16, 2, 1}, {16, 0, 16, 4, 2},  {2, 33, 2, 1, 2},
+    };
+    for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
+        uint64_t address[32];
+        emu_traffic *t = begin(small_device(), EMU_CACHE_COLD);
+        for (unsigned l = 0; l < 32; l++)
+            address[l] =
+                4ull * (l / rows[r].divide * rows[r].factor + l % rows[r].modulo * rows[r].step);
+        emu_traffic_access(emu_traffic_get_sm(t, 0), EMU_SHARED, EMU_LOAD, EMU_CACHE_ALL, 4,
+                           UINT32_MAX, address);
+        emu_counts c = end(t);
+        if (c.shared_wavefronts != rows[r].wavefronts)
+            fail_msg("row %zu: %d wavefronts", r, (int)c.shared_wavefronts);
+        emu_traffic_destroy(t);
+    }
+}
+
 /* Naive transpose of 256 x 256 floats by 32 x 8 blocks: rows in, columns out. The whole matrix fits
  * L2, so the scattered stores still reach DRAM as whole sectors. */
 static void test_transpose(void **state) {
@@ -343,17 +371,12 @@ static void test_slices_do_not_matter(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_saxpy),
-        cmocka_unit_test(test_cold_and_warm),
-        cmocka_unit_test(test_strides),
-        cmocka_unit_test(test_banks),
-        cmocka_unit_test(test_transpose),
-        cmocka_unit_test(test_l2_capacity),
-        cmocka_unit_test(test_l1),
-        cmocka_unit_test(test_host_memory),
-        cmocka_unit_test(test_unknown_l2_is_said),
-        cmocka_unit_test(test_log_full),
-        cmocka_unit_test(test_slices_do_not_matter),
+        cmocka_unit_test(test_saxpy),         cmocka_unit_test(test_cold_and_warm),
+        cmocka_unit_test(test_strides),       cmocka_unit_test(test_banks),
+        cmocka_unit_test(test_bank_patterns), cmocka_unit_test(test_transpose),
+        cmocka_unit_test(test_l2_capacity),   cmocka_unit_test(test_l1),
+        cmocka_unit_test(test_host_memory),   cmocka_unit_test(test_unknown_l2_is_said),
+        cmocka_unit_test(test_log_full),      cmocka_unit_test(test_slices_do_not_matter),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
