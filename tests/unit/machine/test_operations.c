@@ -4,6 +4,7 @@
  * edge values, all pairs of them, and random ones, against the reference. One kernel per case, one
  * thread per combination; some lanes of each warp are off, and must keep their registers. */
 #include "bench_device.h"
+#include "emulator/machine/handlers.h"
 #include "reference.h"
 
 #include <math.h>
@@ -396,9 +397,7 @@ static int check_case(const test_case *t, const uint64_t *in, const uint64_t *ou
     return 0;
 }
 
-static void test_all(void **unused) {
-    (void)unused;
-    emu_device *device = bench_device(1, false);
+static void check_all(emu_device *device) {
     size_t capacity = (size_t)CASES * 2048, length = 0;
     char *text = malloc(capacity);
     assert_non_null(text);
@@ -436,7 +435,21 @@ static void test_all(void **unused) {
     free(text);
 }
 
+/* With the best handlers that this host can run, and with those that any host can. */
+static void test_best(void **unused) {
+    (void)unused;
+    check_all(bench_device(1, false));
+}
+
+static void test_base(void **unused) {
+    (void)unused;
+    emu_device *device = bench_device(1, false);
+    device->handlers = emu_handlers_base;
+    device->run_warp = emu_run_warp_base;
+    check_all(device);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_all)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_best), cmocka_unit_test(test_base)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
