@@ -170,15 +170,27 @@ __attribute__((constructor)) static void loaded(void) {
     pthread_atfork(lock_for_fork, unlock_in_parent, unlock_in_child);
 }
 
-static void start(void) {
+/* The devices that there are, once. With door.lock held. */
+static void list_devices(void) {
     rp_error error = {0};
-    read_options();
-    if (read_devices(&error) != RP_OK) {
+    if (!door.listed && read_devices(&error) != RP_OK) {
         door_say("error", "%s", error.message);
         door.start_error = cudaErrorNoDevice;
-    } else {
-        open_counts_file();
     }
+    door.listed = true;
+}
+
+void door_list_devices(void) {
+    pthread_mutex_lock(&door.lock);
+    list_devices();
+    pthread_mutex_unlock(&door.lock);
+}
+
+static void start(void) {
+    read_options();
+    list_devices();
+    if (!door.start_error)
+        open_counts_file();
     door.started = true;
 }
 

@@ -94,7 +94,7 @@ typedef struct door_shared {
 
 typedef struct door_state {
     pthread_mutex_t lock;
-    bool started, forked;
+    bool listed, started, forked; /* listed: the devices are known */
     cudaError_t start_error;
     emu_options options;
     bool progress;
@@ -144,6 +144,8 @@ extern _Thread_local door_thread door_self;
 cudaError_t door_enter(door_device **device);
 /* The same, but creates no device and minds no fault: for queries. */
 cudaError_t door_enter_query(void);
+/* Reads which devices there are, and starts nothing: for NVML, which is no use of a device. */
+void door_list_devices(void);
 /* Makes sure that DEVICE's emulated device exists. */
 cudaError_t door_open_device(door_device *device);
 /* Leaves ERROR for cudaGetLastError and returns it. */

@@ -168,6 +168,7 @@ static bool table_device(int index, emu_door_device *out) {
     pthread_mutex_lock(&door.lock);
     *out = (emu_door_device){.spec = &d->profile.spec,
                              .pci_id = d->profile.pci_id,
+                             .tdp_w = d->profile.tdp_w,
                              .pcie_bytes_per_s = d->profile.pcie_bytes_per_s,
                              .context = d,
                              .active = d->emu != NULL,
@@ -252,6 +253,7 @@ const emu_doors *emu_doors_table(void) {
     static const emu_doors table = {.version = EMU_DOORS_VERSION,
                                     .cudart = DOOR_CUDART,
                                     .start = table_start,
+                                    .list_devices = door_list_devices,
                                     .started = table_started,
                                     .module_loaded = table_module_loaded,
                                     .device_count = table_device_count,

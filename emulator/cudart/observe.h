@@ -111,6 +111,7 @@ typedef struct emu_observer {
 typedef struct emu_door_device {
     const emu_device_spec *spec;
     const char *pci_id;      /* "2330"; "" not known */
+    double tdp_w;            /* 0 not known */
     double pcie_bytes_per_s; /* 0 not known */
     void *context;           /* handle of its primary context */
     bool active;             /* used: the primary context is there */
@@ -123,6 +124,7 @@ typedef struct emu_doors {
     int cudart; /* 12 or 13 */
     /* 0, or the runtime's error code; starts the door. */
     int (*start)(void);
+    void (*list_devices)(void); /* makes the devices known without starting the door */
     bool (*started)(void);
     bool (*module_loaded)(void); /* ever, on any device */
     int (*device_count)(void);

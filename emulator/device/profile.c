@@ -141,6 +141,7 @@ bool emu_profile_fill(const rp_hwdb *db, const rp_device *device, emu_profile *p
     s->memory_bytes = device->memory_bytes > 0 ? (uint64_t)device->memory_bytes : 0;
     s->l2_bytes = device->l2_bytes > 0 ? (uint64_t)device->l2_bytes : 0;
     profile->pcie_bytes_per_s = known(device->pcie_bytes_per_s);
+    profile->tdp_w = known(device->tdp_w);
     fill_limits(db, device, profile);
     fill_rates(db, device, s);
     *why = missing(s);

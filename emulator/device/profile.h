@@ -15,6 +15,7 @@ typedef struct emu_profile {
     char database_name[64];  /* the row's own name ("H100-SXM5-80GB") */
     char pci_id[16];         /* "2330": the first of the row; "" not known */
     double pcie_bytes_per_s; /* one direction; 0 not known */
+    double tdp_w;            /* 0 not known */
     uint32_t registers_per_block;
     uint32_t max_threads_per_block;
 } emu_profile;

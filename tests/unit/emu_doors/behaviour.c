@@ -452,6 +452,142 @@ static void real_host(void) {
     close_session();
 }
 
+/* ---- NVML ---- */
+
+typedef struct nvml_api {
+    int (*init)(void), (*shutdown)(void);
+    int (*handle)(unsigned, void **);
+    int (*name)(void *, char *, unsigned);
+    int (*memory)(void *, unsigned long long *);
+    int (*utilization)(void *, unsigned *);
+    int (*clock)(void *, int, unsigned *);
+    int (*power)(void *, unsigned *), (*limit)(void *, unsigned *), (*fan)(void *, unsigned *);
+    int (*throttle)(void *, unsigned long long *);
+    int (*processes)(void *, unsigned *, void *);
+} nvml_api;
+
+static nvml_api load_nvml(void) {
+    nvml_api api;
+    char path[4096];
+    snprintf(path, sizeof path, "%s/libnvidia-ml.so.1", folder);
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    CHECK(library);
+    const struct {
+        const char *name;
+        void **slot;
+    } symbols[] = {{"nvmlInit_v2", (void **)&api.init},
+                   {"nvmlShutdown", (void **)&api.shutdown},
+                   {"nvmlDeviceGetHandleByIndex_v2", (void **)&api.handle},
+                   {"nvmlDeviceGetName", (void **)&api.name},
+                   {"nvmlDeviceGetMemoryInfo", (void **)&api.memory},
+                   {"nvmlDeviceGetUtilizationRates", (void **)&api.utilization},
+                   {"nvmlDeviceGetClockInfo", (void **)&api.clock},
+                   {"nvmlDeviceGetPowerUsage", (void **)&api.power},
+                   {"nvmlDeviceGetEnforcedPowerLimit", (void **)&api.limit},
+                   {"nvmlDeviceGetFanSpeed", (void **)&api.fan},
+                   {"nvmlDeviceGetCurrentClocksThrottleReasons", (void **)&api.throttle},
+                   {"nvmlDeviceGetComputeRunningProcesses_v3", (void **)&api.processes}};
+    for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++)
+        CHECK((*symbols[i].slot = dlsym(library, symbols[i].name)));
+    return api;
+}
+
+static void nvml(void) {
+    enum { UNINITIALIZED = 1, NOT_SUPPORTED = 3, INSUFFICIENT_SIZE = 7, CLOCK_SM = 1 };
+    struct {
+        unsigned pid;
+        unsigned long long used;
+        unsigned instances[2];
+    } process;
+    char name[96];
+    void *device;
+    unsigned long long memory[3], reasons = 9;
+    unsigned rates[2] = {999, 999}, value = 0, count = 1;
+    load("libcupti.so.13");
+    nvml_api api = load_nvml();
+    CHECK(api.handle(0, &device) == UNINITIALIZED && api.init() == 0);
+    CHECK(api.handle(1, &device) != 0 && api.handle(0, &device) == 0);
+    CHECK(api.name(device, name, sizeof name) == 0 && strstr(name, "A100"));
+    CHECK(api.name(device, name, 3) == INSUFFICIENT_SIZE);
+    CHECK(api.clock(device, CLOCK_SM, &value) == 0 && value == 1410);
+    CHECK(api.limit(device, &value) == 0 && value == 400000);
+    CHECK(api.power(device, &value) == NOT_SUPPORTED && api.fan(device, &value) == NOT_SUPPORTED);
+    CHECK(api.throttle(device, &reasons) == 0 && reasons == 0);
+    CHECK(api.processes(device, &count, &process) == 0 && count == 0);
+    client_start();
+    client_prepare(&program, 1000000);
+    CHECK(api.memory(device, memory) == 0 && memory[2] >= 12000000);
+    CHECK(memory[0] == memory[1] + memory[2]);
+    CHECK(api.utilization(device, rates) == 0 && rates[0] == 0);
+    client_launch(&program);
+    CHECK(cu.cuCtxSynchronize() == 0);
+    CHECK(api.utilization(device, rates) == 0 && rates[0] == 100);
+    count = 0;
+    CHECK(api.processes(device, &count, NULL) == INSUFFICIENT_SIZE && count == 1);
+    CHECK(api.processes(device, &count, &process) == 0 && process.pid == (unsigned)getpid());
+    setenv("ROOFPROF_EMU_NVML", "power=350,throttle=0x4", 1);
+    CHECK(api.power(device, &value) == 0 && value == 350000);
+    CHECK(api.throttle(device, &reasons) == 0 && reasons == 4);
+    client_finish(&program);
+    CHECK(api.shutdown() == 0 && api.shutdown() == UNINITIALIZED);
+}
+
+/* ---- NVRTC: the toolkit's own compiler, at run time ---- */
+
+static const char source[] = "extern \"C\" __global__ void scale(float *x, float f, int n) {\n"
+                             "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+                             "  if (i < n) x[i] *= f;\n"
+                             "}\n";
+
+static char *compile(void) {
+    static const char *const options[] = {"--gpu-architecture=compute_80"};
+    void *library = dlopen("libnvrtc.so.13", RTLD_NOW);
+    if (!library)
+        library = dlopen("/usr/local/cuda/lib64/libnvrtc.so.13", RTLD_NOW);
+    if (!library)
+        exit(77);
+    int (*create)(void **, const char *, const char *, int, const char *const *,
+                  const char *const *) =
+        (int (*)(void **, const char *, const char *, int, const char *const *,
+                 const char *const *))dlsym(library, "nvrtcCreateProgram");
+    int (*build)(void *, int, const char *const *) =
+        (int (*)(void *, int, const char *const *))dlsym(library, "nvrtcCompileProgram");
+    int (*size_of)(void *, size_t *) = (int (*)(void *, size_t *))dlsym(library, "nvrtcGetPTXSize");
+    int (*get)(void *, char *) = (int (*)(void *, char *))dlsym(library, "nvrtcGetPTX");
+    void *p;
+    size_t size = 0;
+    CHECK(create && build && size_of && get);
+    CHECK(create(&p, source, "scale.cu", 0, NULL, NULL) == 0 && build(p, 1, options) == 0);
+    CHECK(size_of(p, &size) == 0);
+    char *ptx = malloc(size);
+    CHECK(ptx && get(p, ptx) == 0);
+    return ptx;
+}
+
+static void nvrtc(void) {
+    enum { N = 500 };
+    float host[N], factor = 3;
+    void *module, *kernel;
+    unsigned long long x;
+    int count = N;
+    load("libcupti.so.13");
+    char *ptx = compile();
+    client_start();
+    CHECK(cu.cuModuleLoadData(&module, ptx) == 0);
+    free(ptx);
+    CHECK(cu.cuModuleGetFunction(&kernel, module, "scale") == 0);
+    CHECK(cu.cuMemAlloc_v2(&x, sizeof host) == 0);
+    for (int i = 0; i < N; i++)
+        host[i] = (float)i;
+    CHECK(cu.cuMemcpyHtoD_v2(x, host, sizeof host) == 0);
+    void *arguments[] = {&x, &factor, &count};
+    CHECK(cu.cuLaunchKernel(kernel, 4, 1, 1, 128, 1, 1, 0, NULL, arguments, NULL) == 0);
+    CHECK(cu.cuMemcpyDtoH_v2(host, x, sizeof host) == 0);
+    for (int i = 0; i < N; i++)
+        CHECK(host[i] == 3 * (float)i);
+    CHECK(cu.cuMemFree_v2(x) == 0 && cu.cuModuleUnload(module) == 0);
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
@@ -472,7 +608,9 @@ static const struct {
              {"version-12", version_12},
              {"ranges-auto", ranges_auto},
              {"ranges-user", ranges_user},
-             {"real-host", real_host}};
+             {"real-host", real_host},
+             {"nvml", nvml},
+             {"nvrtc", nvrtc}};
 
 int main(int argc, char **argv) {
     CHECK(argc == 3);
