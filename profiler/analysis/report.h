@@ -103,8 +103,22 @@ typedef struct rp_report_device {
     size_t ceiling_count;
     double busy_s, sum_s, span_s, idle_s, copy_s;
     double capacity, bandwidth, compute; /* the three utilisations, fractions of 1; NaN unknown */
+    double utilisation_time_s;           /* that they are taken over: span, else kernel time */
     double peak_allocated_bytes, memory_bytes;
 } rp_report_device;
+
+/* --model: what ran, as the user knows it (analysis/model_run.h). */
+typedef struct rp_report_model {
+    char name[48]; /* "" no model: only FLOPs, or nothing */
+    double params, tokens;
+    double flops; /* useful ones of the whole run; NaN not known */
+    bool training;
+    rp_hw_precision dtype;
+    char peak[32];           /* key of the ceiling that they are held against; "" none */
+    double peak_flops_per_s; /* of one device; NaN */
+    double bytes;            /* that the model needs, all devices; NaN */
+    char missing[256];       /* why a figure is not there; "" */
+} rp_report_model;
 
 typedef struct rp_report_copy {
     size_t device;
@@ -131,7 +145,9 @@ typedef struct rp_report {
     double capacity, bandwidth, compute;   /* utilisations over all devices; NaN unknown */
     double utilisation_time_s;             /* that they are taken over: span, else kernel time */
     double counted_share;                  /* of kernel time: how much of it has FLOPs and bytes */
-    double model_flops_utilisation;        /* --model-flops; NaN */
+    double model_flops_utilisation;        /* --model, --model-flops; NaN */
+    double capacity_effective;             /* U_eff: model.bytes / peak allocated; NaN */
+    rp_report_model model;
     uint64_t launches, launches_kept, launches_invalid;
     bool modelled;
     rp_profile_note *notes;

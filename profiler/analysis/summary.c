@@ -7,6 +7,7 @@
 #include "analysis/internal.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 static double or_zero(double value) {
@@ -72,6 +73,7 @@ static void fill_devices(const rp_profile *profile, const rp_roofs *roofs, rp_re
         device->memory_bytes = seen->memory_bytes > 0 ? (double)seen->memory_bytes : NAN;
         if (isnan(device->memory_bytes) && device->hardware && device->hardware->memory_bytes > 0)
             device->memory_bytes = (double)device->hardware->memory_bytes;
+        device->utilisation_time_s = utilisation_time(device);
         utilise(&roofs[d], report, d);
     }
 }
@@ -91,11 +93,30 @@ static double over_devices(const rp_report *report, size_t offset) {
     return weight > 0 ? sum / weight : NAN;
 }
 
-static void over_kernels(rp_report *report) {
+/* A sum of times that nobody knows is not known. */
+static void forget_times(rp_report *report) {
+    report->gpu_sum_s = NAN;
+    for (int b = 0; b < RP_BOUNDS; b++)
+        report->time_share_by_bound[b] = report->time_lost_by_bound[b] = NAN;
+}
+
+/* True where some FLOPs were not counted: then the mix of precisions is not known, and neither is
+ * the peak that useful ones are held against. */
+static bool flops_missing(const rp_report *report) {
+    for (size_t i = 0; i < report->kernel_count; i++)
+        if (report->kernels[i].flops_lower_bound || report->kernels[i].tensor_not_counted)
+            return true;
+    return false;
+}
+
+/* The sums over kernels; all FLOPs that were counted (NaN none). */
+static double over_kernels(rp_report *report) {
     double counted = 0, flops = NAN;
+    bool timed = false;
     for (size_t i = 0; i < report->kernel_count; i++) {
         const rp_report_kernel *kernel = &report->kernels[i];
         double time = or_zero(kernel->time_s);
+        timed = timed || !isnan(kernel->time_s);
         report->gpu_sum_s += time;
         report->time_share_by_bound[kernel->bound] += time;
         report->time_lost_by_bound[kernel->bound] += or_zero(kernel->time_lost_s);
@@ -109,7 +130,9 @@ static void over_kernels(rp_report *report) {
     for (int b = 0; b < RP_BOUNDS && report->gpu_sum_s > 0; b++)
         report->time_share_by_bound[b] /= report->gpu_sum_s;
     report->counted_share = report->gpu_sum_s > 0 ? counted / report->gpu_sum_s : NAN;
-    report->model_flops_utilisation = flops; /* for the caller below to turn into a share */
+    if (!timed)
+        forget_times(report);
+    return flops;
 }
 
 static void share_out(rp_report *report) {
@@ -121,8 +144,8 @@ static void share_out(rp_report *report) {
 
 void rp_summarise(const rp_profile *profile, const rp_roofs *roofs,
                   const rp_analysis_options *options, rp_report *report) {
-    over_kernels(report);
-    double flops = report->model_flops_utilisation;
+    double flops = over_kernels(report);
+    bool lower_bound = flops_missing(report);
     fill_devices(profile, roofs, report);
     share_out(report);
     report->utilisation_time_s = 0;
@@ -130,12 +153,24 @@ void rp_summarise(const rp_profile *profile, const rp_roofs *roofs,
         report->gpu_time_s += or_zero(gpu_time(&report->devices[d]));
         report->utilisation_time_s += or_zero(utilisation_time(&report->devices[d]));
     }
+    if (isnan(report->gpu_sum_s))
+        report->gpu_time_s = report->utilisation_time_s = NAN;
     report->wall_s = profile->wall_s;
     report->capacity = over_devices(report, offsetof(rp_report_device, capacity));
     report->bandwidth = over_devices(report, offsetof(rp_report_device, bandwidth));
     report->compute = over_devices(report, offsetof(rp_report_device, compute));
     /* useful FLOPs in the same mix of precisions as those that were executed */
     report->model_flops_utilisation = options->model_flops / flops * report->compute;
-    if (!isfinite(report->model_flops_utilisation))
+    report->capacity_effective = NAN;
+    report->model = (rp_report_model){.params = NAN,
+                                      .tokens = NAN,
+                                      .flops = options->model_flops,
+                                      .peak_flops_per_s = NAN,
+                                      .bytes = NAN};
+    if (lower_bound && !isnan(options->model_flops))
+        snprintf(report->model.missing, sizeof report->model.missing,
+                 "not all FLOPs were counted, so their mix is not known: name the precision that "
+                 "useful ones are held against with --dtype");
+    if (lower_bound || !isfinite(report->model_flops_utilisation))
         report->model_flops_utilisation = NAN;
 }

@@ -278,7 +278,12 @@ static void merge_quantity(rp_group *into, const rp_group *from, int q) {
         weigh(&a, into->launches);
         weigh(&b, from->launches);
     }
+    double time = into->time.sum + from->time.sum; /* what is averaged is so over time */
+    double mean = (rp_stat_mean(&a) * into->time.sum + rp_stat_mean(&b) * from->time.sum) / time;
     rp_stat_merge(&a, &b);
+    if (!rp_quantity_table[q].sums && isfinite(mean) && into->time.n == into->launches &&
+        from->time.n == from->launches)
+        a.sum = (double)a.n * mean;
     into->q[q] = a;
     if (from->provenance[q] > into->provenance[q])
         into->provenance[q] = from->provenance[q];

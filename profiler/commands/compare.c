@@ -404,15 +404,6 @@ static void print_csv_projections(const rp_comparison *c, const rp_hwdb *db,
 
 /* ---- The command ----------------------------------------------------------------------------- */
 
-static void say_others(const char *name, const rp_device *device, const rp_device *const *others) {
-    if (!others[0])
-        return;
-    fprintf(stderr, "roofprof compare: \"%s\" is taken as %s; also:", name, device->name);
-    for (size_t i = 0; others[i]; i++)
-        fprintf(stderr, "%s %s", i ? "," : "", others[i]->name);
-    fputc('\n', stderr);
-}
-
 static rp_code find_devices(const rp_hwdb *db, const request *r, const rp_device **devices,
                             rp_error *error) {
     for (size_t i = 0; i < r->count; i++) {
@@ -420,7 +411,7 @@ static rp_code find_devices(const rp_hwdb *db, const request *r, const rp_device
         rp_code code = rp_hwdb_find(db, r->names[i], &devices[i], &others, error);
         if (code != RP_OK)
             return code;
-        say_others(r->names[i], devices[i], others);
+        rp_options_say_taken("compare", r->names[i], devices[i], others);
         for (size_t k = 0; k < i; k++)
             if (devices[k] == devices[i])
                 return rp_fail(error, RP_USAGE, "\"%s\" and \"%s\" are the same device (%s)",

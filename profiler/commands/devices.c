@@ -395,15 +395,6 @@ static void print_device(const rp_hwdb *db, const rp_device *d, FILE *file, rp_f
 
 /* ---- The command ----------------------------------------------------------------------------- */
 
-static void say_others(const char *name, const rp_device *device, const rp_device *const *others) {
-    if (!others[0])
-        return;
-    fprintf(stderr, "roofprof devices: \"%s\" is taken as %s; also:", name, device->name);
-    for (size_t i = 0; others[i]; i++)
-        fprintf(stderr, "%s %s", i ? "," : "", others[i]->name);
-    fputc('\n', stderr);
-}
-
 static rp_code show(const request *r, rp_error *error) {
     rp_hwdb *db = NULL;
     const rp_device *device = NULL, *const * others;
@@ -413,7 +404,7 @@ static rp_code show(const request *r, rp_error *error) {
     if (code == RP_OK && r->name) {
         code = rp_hwdb_find(db, r->name, &device, &others, error);
         if (code == RP_OK)
-            say_others(r->name, device, others);
+            rp_options_say_taken("devices", r->name, device, others);
     }
     if (code == RP_OK)
         code = rp_output_open(&output, r->output, error);

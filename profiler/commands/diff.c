@@ -164,10 +164,12 @@ static rp_code compare(const diff_options *d, rp_error *error) {
     rp_input_options options = d->input;
     options.file_count = 1;
     options.files = &d->files[0];
+    options.command = "diff";
     rp_code code = rp_input_open(&base, &options, error);
     if (code != RP_OK)
         return code;
     options.files = &d->files[1];
+    options.command = NULL; /* it has been said */
     code = rp_input_open(&now, &options, error);
     if (code == RP_OK) {
         code = rp_diff_make(&base.report, &now.report, d->follow, &diff, error);

@@ -4,7 +4,9 @@
  */
 #include "commands/input.h"
 
+#include "commands/options.h"
 #include "importers/importer.h"
+#include "support/file.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -102,21 +104,32 @@ static rp_code load_profile(rp_input *input, const rp_input_options *options, rp
     return code == RP_OK ? load(capture, options, by, &input->profile, error) : code;
 }
 
-static rp_code check_kept(const rp_input *input, rp_error *error) {
+/* What "A100" was taken as decides every verdict: it is said. A wrong name fails in the analysis.
+ */
+static void say_taken(const rp_input *input, const rp_input_options *options) {
+    const rp_device *device, *const *others;
+    if (options->device && options->command &&
+        rp_hwdb_find(input->hwdb, options->device, &device, &others, NULL) == RP_OK)
+        rp_options_say_taken(options->command, options->device, device, others);
+}
+
+static rp_code check_kept(const rp_input *input, const rp_input_options *options, rp_error *error) {
     if (input->profile.group_count > 0)
         return RP_OK;
     if (input->profile.launches_total > 0)
         return rp_fail(error, RP_INPUT,
                        "none of the %llu launches passes the filter; see the names with "
                        "'roofprof report %s'",
-                       (unsigned long long)input->profile.launches_total,
-                       input->profile.source ? input->profile.source : "FILE");
-    return rp_fail(error, RP_INPUT, "%s holds no kernel",
-                   input->profile.source ? input->profile.source : "the file");
+                       (unsigned long long)input->profile.launches_total, options->files[0]);
+    return rp_fail(error, RP_INPUT, "%s holds no kernel", options->files[0]);
 }
 
 rp_code rp_input_open(rp_input *input, const rp_input_options *options, rp_error *error) {
     memset(input, 0, sizeof *input);
+    const char *repeated = rp_file_repeated(options->files, options->file_count);
+    if (repeated)
+        return rp_fail(error, RP_INPUT, "\"%s\" is given twice: its launches would count twice",
+                       repeated);
     rp_code code = load_work(input, options->work, error);
     if (code == RP_OK)
         code = rp_hwdb_load(&input->hwdb, options->hwdb, error);
@@ -126,7 +139,9 @@ rp_code rp_input_open(rp_input *input, const rp_input_options *options, rp_error
     if (code == RP_OK)
         code = load_profile(input, options, merge ? RP_BY_CONFIG : options->by, error);
     if (code == RP_OK)
-        code = check_kept(input, error);
+        code = check_kept(input, options, error);
+    if (code == RP_OK)
+        say_taken(input, options);
     if (code == RP_OK) {
         rp_analysis_options analysis = {.device_name = options->device,
                                         .sparse = options->sparse,

@@ -14,9 +14,10 @@ typedef struct rp_input_options {
     size_t file_count;
     rp_filter filter; /* RP_FILTER_INIT */
     rp_group_by by;
-    const char *device; /* --device; NULL */
-    const char *hwdb;   /* --hwdb; NULL */
-    const char *work;   /* --work; NULL */
+    const char *device;  /* --device; NULL */
+    const char *command; /* that says what an ambiguous --device is taken as; NULL: nobody does */
+    const char *hwdb;    /* --hwdb; NULL */
+    const char *work;    /* --work; NULL */
     bool sparse;
     double model_flops; /* NaN */
 } rp_input_options;

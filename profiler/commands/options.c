@@ -28,6 +28,16 @@ int rp_options_fail(const rp_options *options, const rp_error *error) {
     return error->code;
 }
 
+void rp_options_say_taken(const char *command, const char *name, const rp_device *device,
+                          const rp_device *const *others) {
+    if (!others[0])
+        return;
+    fprintf(stderr, "roofprof %s: \"%s\" is taken as %s; also:", command, name, device->name);
+    for (size_t i = 0; others[i]; i++)
+        fprintf(stderr, "%s %s", i ? "," : "", others[i]->name);
+    fputc('\n', stderr);
+}
+
 static void print_option(const rp_option *option) {
     char left[64];
     if (option->letter)

@@ -15,6 +15,7 @@
 #ifndef RP_COMMANDS_OPTIONS_H
 #define RP_COMMANDS_OPTIONS_H
 
+#include "hwdb/hwdb.h"
 #include "support/error.h"
 #include <stdbool.h>
 #include <stddef.h>
@@ -58,6 +59,11 @@ int rp_options_error(const rp_options *options, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* "roofprof COMMAND: error.message" on stderr; returns error->code. */
 int rp_options_fail(const rp_options *options, const rp_error *error);
+
+/* An ambiguous name of a device is answered with its default; what else it could be is said on
+ * stderr. OTHERS as from rp_hwdb_find; nothing is said if there are none. */
+void rp_options_say_taken(const char *command, const char *name, const rp_device *device,
+                          const rp_device *const *others);
 
 /* An output name with %p (process id), %h (host), %r (rank under a launcher, else 0) and %%
  * replaced, the caller's to free; NULL with ERROR filled (RP_USAGE) for another letter. */

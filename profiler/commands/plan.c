@@ -331,15 +331,6 @@ static bool take(const rp_options *o, int option, request *r) {
 
 /* ---- The work -------------------------------------------------------------------------------- */
 
-static void say_others(const char *name, const rp_device *device, const rp_device *const *others) {
-    if (!others[0])
-        return;
-    fprintf(stderr, "roofprof plan: \"%s\" is taken as %s; also:", name, device->name);
-    for (size_t i = 0; others[i]; i++)
-        fprintf(stderr, "%s %s", i ? "," : "", others[i]->name);
-    fputc('\n', stderr);
-}
-
 /* The comma-separated NAMES. */
 static rp_code find_devices(const rp_hwdb *db, const char *names, const rp_device **devices,
                             size_t *n, rp_error *error) {
@@ -353,7 +344,7 @@ static rp_code find_devices(const rp_hwdb *db, const char *names, const rp_devic
         if (*n == MOST_DEVICES)
             code = rp_fail(error, RP_USAGE, "at most %d devices", MOST_DEVICES);
         else if ((code = rp_hwdb_find(db, name, &devices[*n], &others, error)) == RP_OK)
-            say_others(name, devices[(*n)++], others);
+            rp_options_say_taken("plan", name, devices[(*n)++], others);
     }
     if (code == RP_OK && !*n)
         code = rp_fail(error, RP_USAGE, "--device names no device");

@@ -193,6 +193,7 @@ int rp_cmd_plot(int argc, char **argv) {
     rp_input input;
     int option = RP_OPTION_BAD, result = RP_USAGE;
     p.input.files = files;
+    p.input.command = "plot";
     while (files && (option = rp_options_next(&o)) >= RP_OPTION_POSITIONAL) {
         if (option == RP_OPTION_POSITIONAL)
             files[p.input.file_count++] = o.value;

@@ -4,6 +4,7 @@
  */
 #include "commands/commands.h"
 
+#include "analysis/model_run.h"
 #include "commands/input.h"
 #include "commands/options.h"
 #include "output/report.h"
@@ -32,6 +33,12 @@ enum option {
     SPARSE,
     WORK,
     MODEL_FLOPS,
+    MODEL,
+    TOKENS,
+    MODE,
+    DTYPE,
+    BATCH,
+    SEQ,
     HWDB
 };
 
@@ -55,6 +62,13 @@ static const rp_option table[] = {
     [WORK] = {"work", 0, "FILE", "FLOPs and bytes that you know (see docs/report.md)"},
     [MODEL_FLOPS] = {"model-flops", 0, "N",
                      "useful FLOPs of the whole run: model FLOPs utilisation"},
+    [MODEL] = {"model", 0, "NAME",
+               "the same from a model, as in plan: llama-7b, ...; with --tokens"},
+    [TOKENS] = {"tokens", 0, "N", "that the run processed, on all devices"},
+    [MODE] = {"mode", 0, "MODE", "infer (default): forward only; or train"},
+    [DTYPE] = {"dtype", 0, "TYPE", "whose dense peak useful FLOPs are held against (bf16)"},
+    [BATCH] = {"batch", 0, "N", "sequences at once: with --seq, for the model's bytes"},
+    [SEQ] = {"seq", 0, "N", "their length: attention's FLOPs, KV cache, activations"},
     [HWDB] = {"hwdb", 0, "FILE", "further records for the hardware database"},
 };
 
@@ -71,6 +85,8 @@ static const char outro[] =
 
 typedef struct report_options {
     rp_input_options input;
+    rp_model_run run;
+    bool has_model, has_dtype;
     const char *output, *order;
     rp_format format;
     int64_t top; /* -1: the format's default */
@@ -110,6 +126,50 @@ static bool set_number(const rp_options *o, report_options *r, int option) {
     }
 }
 
+static bool set_model(const rp_options *o, report_options *r, int option) {
+    rp_error error;
+    switch (option) {
+    case MODEL:
+        r->has_model = true;
+        if (rp_model_preset(o->value, &r->run.plan.model, &error) == RP_OK)
+            return true;
+        rp_options_error(o, "%s", error.message);
+        return false;
+    case TOKENS:
+        return rp_options_number(o, "tokens", 1, 1e20, &r->run.tokens);
+    case MODE:
+        r->run.plan.mode = strcmp(o->value, "train") == 0 ? RP_PLAN_TRAIN : RP_PLAN_INFER;
+        if (r->run.plan.mode == RP_PLAN_TRAIN || strcmp(o->value, "infer") == 0)
+            return true;
+        rp_options_error(o, "--mode '%s' is none of infer, train", o->value);
+        return false;
+    case DTYPE:
+        r->has_dtype = true;
+        if (rp_precision_find(o->value, &r->run.plan.dtype))
+            return true;
+        rp_options_error(o, "--dtype: there is no precision '%s'", o->value);
+        return false;
+    case BATCH:
+        return rp_options_number(o, "batch", 1, 1e9, &r->run.plan.batch);
+    default:
+        return rp_options_number(o, "seq", 1, 1e9, &r->run.plan.sequence);
+    }
+}
+
+/* Options that make no sense without others. */
+static bool check_model(const rp_options *o, report_options *r) {
+    bool flops = !isnan(r->input.model_flops), tokens = !isnan(r->run.tokens);
+    if (r->has_model && flops)
+        rp_options_error(o, "--model and --model-flops both say the useful FLOPs: give one");
+    else if (r->has_model && !tokens && isnan(r->run.plan.sequence))
+        rp_options_error(o, "--model needs --tokens (for its FLOPs) or --seq (for its bytes)");
+    else if (!r->has_model && tokens)
+        rp_options_error(o, "--tokens needs --model");
+    else
+        return true;
+    return false;
+}
+
 static bool set_option(const rp_options *o, report_options *r, int option) {
     switch (option) {
     case REPORT:
@@ -146,6 +206,13 @@ static bool set_option(const rp_options *o, report_options *r, int option) {
     case HWDB:
         r->input.hwdb = o->value;
         return true;
+    case MODEL:
+    case TOKENS:
+    case MODE:
+    case DTYPE:
+    case BATCH:
+    case SEQ:
+        return set_model(o, r, option);
     default:
         return set_number(o, r, option);
     }
@@ -213,12 +280,13 @@ static rp_code print(const rp_options *o, const report_options *r, rp_report *re
 
 int rp_cmd_report(int argc, char **argv) {
     rp_options o = RP_OPTIONS(argc, argv, table, "FILE...", intro, outro);
-    report_options r = {.input = RP_INPUT_OPTIONS_INIT, .top = -1};
+    report_options r = {.input = RP_INPUT_OPTIONS_INIT, .run = rp_model_run_none(), .top = -1};
     const char **files = calloc((size_t)argc, sizeof *files);
     rp_error error = {0};
     rp_input input;
     int option = RP_OPTION_BAD, result = RP_USAGE;
     r.input.files = files;
+    r.input.command = "report";
     while (files && (option = rp_options_next(&o)) >= RP_OPTION_POSITIONAL) {
         if (option == RP_OPTION_POSITIONAL)
             files[r.input.file_count++] = o.value;
@@ -233,8 +301,16 @@ int rp_cmd_report(int argc, char **argv) {
         result = rp_options_error(&o, "no FILE is given");
         goto out;
     }
+    if (!check_model(&o, &r))
+        goto out;
     if (rp_input_open(&input, &r.input, &error) == RP_OK) {
-        result = print(&o, &r, &input.report, &error);
+        r.run.flops = r.input.model_flops;
+        if (r.has_model || (r.has_dtype && !isnan(r.run.flops)))
+            result = (int)rp_model_run_apply(&r.run, input.hwdb, &input.report, &error);
+        else
+            result = RP_OK;
+        if (result == RP_OK)
+            result = (int)print(&o, &r, &input.report, &error);
         rp_input_close(&input);
     } else {
         result = (int)error.code;

@@ -230,6 +230,24 @@ static void write_by_bound(rp_json *json, const char *key, const double values[R
     rp_json_close(json);
 }
 
+static void write_model(rp_json *json, const rp_report_model *model) {
+    if (!model->name[0] && isnan(model->flops)) {
+        rp_json_null(json, "model");
+        return;
+    }
+    rp_json_object(json, "model");
+    rp_json_string(json, "name", known_text(model->name));
+    rp_json_number(json, "parameters", model->params);
+    rp_json_number(json, "tokens", model->tokens);
+    rp_json_string(json, "mode", model->name[0] ? model->training ? "train" : "infer" : NULL);
+    rp_json_number(json, "flops", model->flops);
+    rp_json_string(json, "peak", known_text(model->peak));
+    rp_json_number(json, "peak_flops_per_s", model->peak_flops_per_s);
+    rp_json_number(json, "bytes", model->bytes);
+    rp_json_string(json, "missing", known_text(model->missing));
+    rp_json_close(json);
+}
+
 static void write_summary(rp_json *json, const rp_report *report) {
     rp_json_object(json, "summary");
     rp_json_number(json, "gpu_time_s", report->gpu_time_s);
@@ -245,7 +263,9 @@ static void write_summary(rp_json *json, const rp_report *report) {
     rp_json_number(json, "utilization_time_s", report->utilisation_time_s);
     write_utilization(json, report->capacity, report->bandwidth, report->compute);
     rp_json_number(json, "model_flops", report->model_flops_utilisation);
+    rp_json_number(json, "capacity_effective", report->capacity_effective);
     rp_json_close(json);
+    write_model(json, &report->model);
     rp_json_close(json);
 }
 

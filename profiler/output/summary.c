@@ -122,6 +122,39 @@ static void utilisation_line(const rp_report *report, rp_lines *lines) {
              rp_format_time(over, sizeof over, report->utilisation_time_s));
 }
 
+/* What --model and --model-flops say of the run, and against which peak. */
+static void model_line(const rp_report *report, rp_lines *lines) {
+    const rp_report_model *model = &report->model;
+    char text[512] = "", number[NUMBER];
+    size_t used;
+    if (!model->name[0] && !model->peak[0] && !model->missing[0])
+        return;
+    if (model->name[0])
+        snprintf(text, sizeof text, "%s, %.3g billion parameters%s", model->name,
+                 model->params / 1e9, model->training ? ", training" : ", inference");
+    if (!isnan(model->flops)) {
+        used = strlen(text);
+        snprintf(text + used, sizeof text - used, "%s%s useful", used ? ": " : "",
+                 rp_format_si(number, sizeof number, model->flops, "FLOP"));
+    }
+    if (!isnan(report->model_flops_utilisation) && model->peak[0]) {
+        used = strlen(text);
+        snprintf(text + used, sizeof text - used, ", %s of the dense %s peak",
+                 rp_format_percent(number, sizeof number, report->model_flops_utilisation),
+                 model->peak);
+    }
+    if (!isnan(report->capacity_effective)) {
+        used = strlen(text);
+        snprintf(text + used, sizeof text - used, "; needs %s, %s of what was allocated (U_eff)",
+                 rp_format_si(number, sizeof number, model->bytes, "B"),
+                 rp_format_percent((char[NUMBER]){0}, NUMBER, report->capacity_effective));
+    }
+    used = strlen(text);
+    snprintf(text + used, sizeof text - used, "%s%s", model->missing[0] ? "; " : "",
+             model->missing);
+    line(lines, "model", "%s", text);
+}
+
 static void copy_lines(const rp_report *report, rp_lines *lines) {
     for (size_t i = 0; i < report->copy_count; i++) {
         const rp_report_copy *copy = &report->copies[i];
@@ -172,6 +205,7 @@ void rp_summary_lines(const rp_report *report, rp_lines *lines) {
     time_lines(report, lines);
     bound_line(report, lines);
     utilisation_line(report, lines);
+    model_line(report, lines);
     copy_lines(report, lines);
     provenance_line(report, lines);
 }

@@ -101,6 +101,44 @@ assert p.scripts == 1, p.scripts          # the page's own
 assert os.environ["EVIL"] in p.titles      # the whole name, as text
 P
 
+# ---- A model: useful FLOPs against a stated peak; what cannot be said, and why
+expect 0 profile.csv -d A100-SXM4-40GB --model gpt2 --tokens 1e3 --mode train --seq 1024 -f json
+python3 - <<'P' || fail "a model's share"
+import json
+s = json.load(open("out"))["summary"]
+flops = 1e3 * (6 * 124439808 + 12 * 12 * 768 * 1024)
+assert abs(s["model"]["flops"] / flops - 1) < 1e-9 and s["model"]["peak"] == "bf16_tensor"
+share = flops / (s["utilization_time_s"] * 108 * 2048 * 1.41e9)
+assert abs(s["utilization"]["model_flops"] / share - 1) < 1e-3
+assert s["utilization"]["capacity_effective"] is None and "allocated" in s["model"]["missing"]
+P
+expect 0 profile.csv -d A100-SXM4-40GB --model gpt2 --tokens 1e3
+says 'of the dense bf16_tensor peak'
+expect 0 profile.csv -d A100-SXM4-40GB --model-flops 1e9 --dtype fp32
+says 'of the dense fp32_vector peak'
+expect 2 profile.csv --model gpt2
+expect 2 profile.csv --model gpt2 --tokens 1e3 --model-flops 1e9
+expect 2 profile.csv --tokens 1e3
+expect 2 profile.csv --model gpt9 --tokens 1e3
+
+# ---- What is said of the input: other devices of that name, the same file twice, the file at hand
+expect 0 profile.csv -d A100
+complains '"A100" is taken as A100-SXM4-80GB; also: A100-SXM4-40GB'
+expect 3 profile.csv ./profile.csv
+complains 'given twice'
+expect 3 profile.csv -k 'no such kernel'
+complains "'roofprof report profile.csv'"
+{ header; launch 0 untimed 1 'n/a' 100 1; } >untimed.csv
+expect 0 untimed.csv -d A100-SXM4-40GB
+says 'GPU time   n/a'
+expect 0 untimed.csv -d A100-SXM4-40GB -f json
+python3 - <<'P' || fail "a time that is not known is no 0"
+import json
+s = json.load(open("out"))["summary"]
+assert s["gpu_time_s"] is None and s["kernel_time_sum_s"] is None and s["utilization_time_s"] is None
+assert set(s["time_share_by_bound"].values()) == {None}
+P
+
 # ---- Filters, order, evidence
 expect 0 profile.csv -d A100-SXM4-40GB --kernel saxpy
 says '4 of 7 launches pass the filter'

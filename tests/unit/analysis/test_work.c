@@ -181,9 +181,13 @@ static void configs_are_merged_afterwards(void **state) {
     static rp_work_rule rule = {.kernel_glob = "k", .flops = "gx"};
     fixture f;
     fixture_start(&f, "NVIDIA A100-SXM4-40GB");
-    fixture_shape(fixture_kernel(&f, "k", 3, 1e-3), 10, 32);
+    rp_group *g = fixture_kernel(&f, "k", 3, 1e-3);
+    fixture_shape(g, 10, 32);
+    fixture_set(g, RP_Q_OCCUPANCY_ACHIEVED, 0.2);
     fixture_shape(fixture_kernel(&f, "other", 1, 1e-3), 1, 32);
-    fixture_shape(fixture_kernel(&f, "k", 2, 2e-3), 100, 32);
+    g = fixture_kernel(&f, "k", 2, 2e-3);
+    fixture_shape(g, 100, 32);
+    fixture_set(g, RP_Q_OCCUPANCY_ACHIEVED, 0.9);
     f.options.work = &rule;
     f.options.work_count = 1;
     f.options.merge_configs = true;
@@ -194,6 +198,7 @@ static void configs_are_merged_afterwards(void **state) {
     assert_near(k->time_s, 7e-3, 1e-12);
     assert_true(k->flops_total == 3 * 10 + 2 * 100);
     assert_false(k->has_shape);
+    assert_near(k->occupancy, (3 * 0.2 + 4 * 0.9) / 7, 1e-9); /* averaged over time */
     fixture_end(&f);
 }
 
