@@ -3,28 +3,26 @@
  * Runs a program on emulated devices; emulate.h has the contract.
  */
 #include "commands/emulate.h"
-#include "commands/settings.h"
 
 #include "capture/capture.h"
 #include "capture/ingest.h"
+#include "commands/launch.h"
 #include "commands/options.h"
+#include "commands/settings.h"
 #include "emulator/cudart/inspect.h"
 #include "emulator/device/profile.h"
 #include "importers/importer.h"
 #include "support/file.h"
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
-#include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-enum { CANNOT_EXECUTE = 126, NOT_FOUND = 127, MAX_PROCESSES = 4096 };
+enum { MAX_PROCESSES = 4096 };
 
 /* ---- Where things are
  * ----------------------------------------------------------------------------- */
@@ -115,8 +113,33 @@ static rp_code inspect(const rp_emulate_options *options, const char *program, r
 /* ---- The run
  * -------------------------------------------------------------------------------------- */
 
+/* What the program's environment has more than ours; the values are owned. */
+enum { VARIABLES = 16 };
+typedef struct environment {
+    rp_launch_variable list[VARIABLES];
+    size_t count;
+} environment;
+
+static void set(environment *e, const char *name, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Without memory the variable is left out: the program then says what it misses. */
+static void set(environment *e, const char *name, const char *format, ...) {
+    char *value = NULL;
+    va_list arguments;
+    va_start(arguments, format);
+    if (vasprintf(&value, format, arguments) >= 0 && e->count < VARIABLES)
+        e->list[e->count++] = (rp_launch_variable){name, value};
+    va_end(arguments);
+}
+
+static void forget(environment *e) {
+    for (size_t i = 0; i < e->count; i++)
+        free((char *)(uintptr_t)e->list[i].value);
+}
+
 /* The emulated libraries that are there, before whatever was to be preloaded. */
-static void preload(const char *door) {
+static void preload(environment *e, const char *door) {
     static const char *const names[] = {"libcudart.so.13", "libcudart.so.12", "libcuda.so.1",
                                         "libnvidia-ml.so.1"};
     char text[8 * PATH_MAX] = "", path[PATH_MAX + 32];
@@ -128,109 +151,49 @@ static void preload(const char *door) {
             used +=
                 (size_t)snprintf(text + used, sizeof text - used, "%s%s", used ? ":" : "", path);
     }
-    if (before && *before)
-        snprintf(text + used, sizeof text - used, ":%s", before);
-    setenv("LD_PRELOAD", text, 1);
+    set(e, "LD_PRELOAD", "%s%s%s", text, before && *before ? ":" : "", before ? before : "");
 }
 
 /* The tracer, loaded as on a machine with a GPU, finds the emulated CUPTI. */
-static void set_tracer(const char *tracer, const char *door, const char *spool) {
-    char text[PATH_MAX + 32];
+static void set_tracer(environment *e, const char *tracer, const char *door, const char *spool) {
     const char *injection = getenv("CUDA_INJECTION64_PATH"),
                *nvtx = getenv("NVTX_INJECTION64_PATH");
     if (injection)
-        setenv("ROOFPROF_INJECTION_NEXT", injection, 1);
+        set(e, "ROOFPROF_INJECTION_NEXT", "%s", injection);
     if (nvtx)
-        setenv("ROOFPROF_NVTX_NEXT", nvtx, 1);
-    setenv("CUDA_INJECTION64_PATH", tracer, 1);
-    setenv("NVTX_INJECTION64_PATH", tracer, 1);
-    setenv("ROOFPROF_SPOOL", spool, 1);
-    snprintf(text, sizeof text, "%s/settings", spool);
-    setenv("ROOFPROF_CONFIG", text, 1);
-    snprintf(text, sizeof text, "%s/libcupti.so.13", door);
-    setenv("ROOFPROF_CUPTI", text, 0);
+        set(e, "ROOFPROF_NVTX_NEXT", "%s", nvtx);
+    set(e, "CUDA_INJECTION64_PATH", "%s", tracer);
+    set(e, "NVTX_INJECTION64_PATH", "%s", tracer);
+    set(e, "ROOFPROF_SPOOL", "%s", spool);
+    set(e, "ROOFPROF_CONFIG", "%s/settings", spool);
+    if (!getenv("ROOFPROF_CUPTI"))
+        set(e, "ROOFPROF_CUPTI", "%s/libcupti.so.13", door);
 }
 
-static void set_environment(const rp_emulate_options *options, const char *door,
+static void set_environment(environment *e, const rp_emulate_options *options, const char *door,
                             const char *spool) {
-    char text[4 * PATH_MAX];
-    preload(door);
+    preload(e, door);
     if (options->tracer)
-        set_tracer(options->tracer, door, spool);
-    setenv("ROOFPROF_EMU_DEVICE", options->devices, 1);
-    snprintf(text, sizeof text, "%s/%%h-%%p.counts", spool);
-    setenv("ROOFPROF_EMU_COUNTS", text, 1);
-    setenv("ROOFPROF_EMU_CACHE", options->warm ? "warm" : "cold", 1);
-    setenv("ROOFPROF_EMU_COUNT", options->no_counts ? "0" : "1", 1);
-    setenv("ROOFPROF_EMU_PROGRESS", isatty(STDERR_FILENO) ? "1" : "0", 1);
-    snprintf(text, sizeof text, "%d", options->threads);
-    setenv("ROOFPROF_EMU_THREADS", text, 1);
+        set_tracer(e, options->tracer, door, spool);
+    set(e, "ROOFPROF_EMU_DEVICE", "%s", options->devices);
+    set(e, "ROOFPROF_EMU_COUNTS", "%s/%%h-%%p.counts", spool);
+    set(e, "ROOFPROF_EMU_CACHE", "%s", options->warm ? "warm" : "cold");
+    set(e, "ROOFPROF_EMU_COUNT", "%d", !options->no_counts);
+    set(e, "ROOFPROF_EMU_PROGRESS", "%d", isatty(STDERR_FILENO));
+    set(e, "ROOFPROF_EMU_THREADS", "%d", options->threads);
     if (options->hwdb)
-        setenv("ROOFPROF_EMU_HWDB", options->hwdb, 1);
-}
-
-static volatile sig_atomic_t child;
-
-static void pass_on(int number) {
-    if (child > 0)
-        kill((pid_t)child, number);
-}
-
-/* A terminal's ^C and ^\ reach the program by themselves, and are for it alone; what is sent to
- * this process is passed on. The program starts with the dispositions that were found. */
-static void handle_signals(struct sigaction before[4], const int numbers[4]) {
-    for (int i = 0; i < 4; i++) {
-        bool from_terminal = numbers[i] == SIGINT || numbers[i] == SIGQUIT;
-        struct sigaction action = {.sa_handler = from_terminal ? SIG_IGN : pass_on};
-        sigemptyset(&action.sa_mask);
-        action.sa_flags = SA_RESTART;
-        sigaction(numbers[i], &action, &before[i]);
-    }
-}
-
-static const int numbers[4] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
-
-/* In the child; returns only through exec. FAILURE is a pipe that closes when it works. */
-static void become(const rp_emulate_options *options, const char *door, const char *spool,
-                   char *const argv[], const struct sigaction before[4], int failure) {
-    for (int i = 0; i < 4; i++)
-        sigaction(numbers[i], &before[i], NULL);
-    set_environment(options, door, spool);
-    execvp(argv[0], argv);
-    int reason = errno;
-    if (write(failure, &reason, sizeof reason) < 0)
-        _exit(CANNOT_EXECUTE);
-    _exit(reason == ENOENT ? NOT_FOUND : CANNOT_EXECUTE);
+        set(e, "ROOFPROF_EMU_HWDB", "%s", options->hwdb);
 }
 
 static rp_code run(const rp_emulate_options *options, const char *door, const char *spool,
                    char *const argv[], int *exit_code, rp_error *error) {
-    struct sigaction before[4];
-    int failure[2], reason = 0, status = 0;
-    if (pipe2(failure, O_CLOEXEC) != 0)
-        return rp_fail(error, RP_INTERNAL, "no pipe: %s", strerror(errno));
-    handle_signals(before, numbers);
-    pid_t pid = fork();
-    if (pid == 0)
-        become(options, door, spool, argv, before, failure[1]);
-    child = pid;
-    close(failure[1]);
-    bool failed = pid < 0;
-    if (failed)
-        reason = errno;
-    else if (read(failure[0], &reason, sizeof reason) == (ssize_t)sizeof reason)
-        failed = true;
-    close(failure[0]);
-    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        ;
-    child = 0;
-    for (int i = 0; i < 4; i++)
-        sigaction(numbers[i], &before[i], NULL);
-    *exit_code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-    if (!failed)
-        return RP_OK;
-    *exit_code = reason == ENOENT ? NOT_FOUND : CANNOT_EXECUTE;
-    return rp_fail(error, RP_INPUT, "%s cannot be run: %s", argv[0], strerror(reason));
+    environment e = {.count = 0};
+    rp_launch_result result;
+    set_environment(&e, options, door, spool);
+    rp_code code = rp_launch(argv, e.list, e.count, &result, error);
+    forget(&e);
+    *exit_code = result.code;
+    return code != RP_OK || result.started ? code : error->code;
 }
 
 /* ---- After it ran
