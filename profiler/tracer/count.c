@@ -4,8 +4,7 @@
  */
 #include "tracer/count.h"
 #include "tracer/activity.h"
-#include "tracer/range.h"
-#include "tracer/schedule.h"
+#include "tracer/plan.h"
 #include "tracer/writer.h"
 
 #include <errno.h>
@@ -33,11 +32,11 @@ enum { HOLDS_NOTHING, HOLDS_SHARED = 0x526F01, HOLDS_COUNTED = 0x526F02 };
 /* Who may stop a window: whoever takes it from OPEN. */
 enum { WINDOW_CLOSED, WINDOW_OPEN, WINDOW_TAKEN };
 
-typedef struct plan {
+typedef struct counted {
     counted_context context;
     schedule schedule;
     configuration configurations[CONFIGURATIONS];
-} plan;
+} counted;
 
 static struct {
     const cupti_api *api;
@@ -45,11 +44,11 @@ static struct {
     const tracer_settings *settings;
     atomic_bool on;
     pthread_rwlock_t gate;
-    plan *plans[CONTEXTS]; /* changed under the gate, for writing */
+    counted *plans[CONTEXTS]; /* changed under the gate, for writing */
 
     /* The window: touched by who holds the gate for writing; its state by the watchdog as well. */
     atomic_int state;
-    plan *window;
+    counted *window;
     int current; /* configuration of the window, or the last one */
     spool_counters pending[RANGE_BATCH];
     size_t pending_count;
@@ -116,16 +115,11 @@ static void leave(void) {
 
 /* ---- What was counted ------------------------------------------------------------------------ */
 
-static bool is_peak(const char *metric) {
-    size_t n = strlen(metric), suffix = strlen(".peak_sustained");
-    return n > suffix && !strcmp(metric + n - suffix, ".peak_sustained");
-}
-
 /* The metrics that are evaluated this time: all, or all but the peaks. */
 static size_t list_metrics(const configuration *f, bool peaks, const char **list) {
     size_t n = 0;
     for (size_t i = 0; i < f->count && n < METRICS_MOST; i++)
-        if (peaks || !is_peak(f->metrics[i]))
+        if (peaks || !plan_is_peak(f->metrics[i]))
             list[n++] = f->metrics[i];
     return n;
 }
@@ -191,7 +185,7 @@ static refusal keep_values(configuration *f, size_t i) {
     return r;
 }
 
-static void free_plan(plan *p) {
+static void free_plan(counted *p) {
     for (int i = 0; i < p->schedule.count; i++)
         configuration_free(c.host, &p->configurations[i]);
     range_detach(c.api, &p->context);
@@ -252,13 +246,13 @@ static void close_window(void) {
 static void drop_peaks(configuration *f) {
     size_t kept = 0;
     for (size_t i = 0; i < f->count; i++)
-        if (!is_peak(f->metrics[i]))
+        if (!plan_is_peak(f->metrics[i]))
             f->metrics[kept++] = f->metrics[i];
     f->count = kept;
 }
 
 /* False: it cannot be used, and counting goes on without it, or not at all. */
-static bool build(plan *p, int which) {
+static bool build(counted *p, int which) {
     configuration *f = &p->configurations[which];
     refusal r = configuration_build(c.api, c.host, &p->context, f);
     bool sampled = c.settings->mode == MODE_SAMPLED;
@@ -277,7 +271,7 @@ static bool build(plan *p, int which) {
     return false;
 }
 
-static bool open_window(plan *p, int which) {
+static bool open_window(counted *p, int which) {
     configuration *f = &p->configurations[which];
     int64_t began = now();
     bool another = c.window != p || c.current != which;
@@ -303,7 +297,7 @@ static bool open_window(plan *p, int which) {
 
 /* ---- Which ----------------------------------------------------------------------------------- */
 
-static plan *plan_of(const void *context) {
+static counted *plan_of(const void *context) {
     for (int i = 0; i < CONTEXTS; i++)
         if (c.plans[i] && c.plans[i]->context.context == context)
             return c.plans[i];
@@ -330,7 +324,7 @@ static bool over_budget(void) {
     return budget > 0 && (double)c.totals.cost_ns > (allowed > GRACE_NS ? allowed : GRACE_NS);
 }
 
-static int choose(const plan *p, uint32_t config) {
+static int choose(const counted *p, uint32_t config) {
     int which = -1;
     pthread_mutex_lock(&c.lock);
     launch_key *key = key_of(config);
@@ -344,7 +338,7 @@ static int choose(const plan *p, uint32_t config) {
     return which;
 }
 
-static bool waits_for_values(const plan *p, uint32_t config) {
+static bool waits_for_values(const counted *p, uint32_t config) {
     pthread_mutex_lock(&c.lock);
     const launch_key *key = key_of(config);
     bool waits = key && schedule_waits(&p->schedule, key);
@@ -383,7 +377,7 @@ uint64_t count_enter_skipped(void) {
     return count_enter_untouched();
 }
 
-static bool open_for(plan *p, int which, uint32_t config, uint32_t correlation) {
+static bool open_for(counted *p, int which, uint32_t config, uint32_t correlation) {
     if (c.window != p || which != c.current || c.pending_count == RANGE_BATCH)
         close_window();
     if (!atomic_load(&c.on)) /* the plan went with the last window */
@@ -403,7 +397,7 @@ static int choose_early(const void *context, uint32_t config, uint64_t *held) {
     *held = hold_shared();
     if (*held == HOLDS_NOTHING)
         return -1;
-    const plan *p = plan_of(context);
+    const counted *p = plan_of(context);
     if (p)
         which = choose(p, config);
     if (which >= 0)
@@ -427,7 +421,7 @@ uint64_t count_enter(void *context, uint32_t config, uint32_t correlation) {
         add_total(&c.totals.busy, 1);
         return HOLDS_NOTHING;
     }
-    plan *p = atomic_load(&c.on) ? plan_of(context) : NULL;
+    counted *p = atomic_load(&c.on) ? plan_of(context) : NULL;
     atomic_store(&c.entered_ns, now());
     if (p && !sampled) {
         if (waits_for_values(p, config))
@@ -471,76 +465,8 @@ void count_capture_ends(void) {
 
 /* ---- Contexts -------------------------------------------------------------------------------- */
 
-static const metric_set *find_set(const char *chip, const char *profile) {
-    for (size_t i = 0; i < c.settings->set_count; i++)
-        if (!strcmp(c.settings->sets[i].profile, profile) &&
-            settings_set_is_for(&c.settings->sets[i], chip))
-            return &c.settings->sets[i];
-    return NULL;
-}
-
-static configuration *add_configuration(plan *p, const char *profile, role r) {
-    int at = p->schedule.count;
-    if (at == CONFIGURATIONS)
-        return NULL;
-    p->schedule.roles[at] = r;
-    p->schedule.count++;
-    p->configurations[at].profile = profile;
-    return &p->configurations[at];
-}
-
-static void add_set(configuration *f, const metric_set *set) {
-    if (f && set)
-        configuration_add(f, set->metrics, set->count);
-}
-
-static const metric_set *tensor_set(const char *chip, int i) {
-    char profile[24];
-    snprintf(profile, sizeof profile, "TENSOR%d", i);
-    return find_set(chip, profile);
-}
-
-/* Peaks and clocks are free in a pass of hardware counters (facts of the chip, in metric_sets.csv's
- * FULL2); they are asked for in the first of the configurations. */
-static void add_peaks(configuration *f, const metric_set *full) {
-    for (size_t i = 0; f && full && i < full->count; i++)
-        if (is_peak(full->metrics[i]) || strstr(full->metrics[i], "cycles_elapsed.avg.per_second"))
-            configuration_add(f, &full->metrics[i], 1);
-}
-
-static void plan_sampled(plan *p, const char *chip) {
-    const metric_set *set;
-    configuration *hw = NULL;
-    if ((set = find_set(chip, "HW"))) {
-        add_set(hw = add_configuration(p, "HW", ROLE_ALWAYS), set);
-        add_peaks(hw, find_set(chip, "FULL2"));
-    }
-    if ((set = find_set(chip, "SASS")))
-        add_set(add_configuration(p, "SASS", ROLE_ALWAYS), set);
-    for (int i = 0; (set = tensor_set(chip, i)); i++)
-        add_set(add_configuration(p, set->profile, ROLE_TENSOR), set);
-    if ((set = find_set(chip, "WHY")))
-        add_set(add_configuration(p, "WHY", ROLE_LAST), set);
-}
-
-static void plan_replay(plan *p, const char *chip) {
-    const metric_set *full = find_set(chip, "FULL2"), *set;
-    if (!full)
-        return;
-    configuration *first = add_configuration(p, "FIRST", ROLE_FIRST);
-    configuration *tensor = add_configuration(p, "FULL2+TENSOR", ROLE_REST_TENSOR);
-    add_set(first, full);
-    add_set(tensor, full);
-    for (int i = 0; (set = tensor_set(chip, i)); i++) {
-        add_set(first, set);
-        add_set(tensor, set);
-    }
-    add_set(first, find_set(chip, "WHY"));
-    add_set(add_configuration(p, "FULL2", ROLE_REST), full);
-}
-
-static plan *make_plan(void *context) {
-    plan *p = calloc(1, sizeof *p);
+static counted *make_plan(void *context) {
+    counted *p = calloc(1, sizeof *p);
     refusal r = {"memory", 8};
     if (p)
         r = range_attach(c.api, context, &p->context);
@@ -549,13 +475,7 @@ static plan *make_plan(void *context) {
         free(p);
         return NULL;
     }
-    p->schedule.mode = c.settings->mode;
-    p->schedule.samples = c.settings->samples;
-    if (c.settings->mode == MODE_SAMPLED)
-        plan_sampled(p, p->context.chip);
-    else
-        plan_replay(p, p->context.chip);
-    if (!p->schedule.count) {
+    if (!plan_make(c.settings, p->context.chip, p->configurations, &p->schedule)) {
         static char text[64];
         snprintf(text, sizeof text, "no configurations are known for chip %.20s", p->context.chip);
         give_up_all((refusal){text, CUPTI_OK});

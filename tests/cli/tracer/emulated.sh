@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Usage: emulated.sh ROOFPROF MODE PROGRAM [ARGUMENT...]
+# Counts that the tracer takes through the emulated device's CUPTI, against what that device itself
+# counted: the same launches, in order, and every quantity that both know must be equal to the last
+# digit. The device's CUPTI is strict: what it says of the tracer's calls fails the test.
+# NOT_COMPARED: quantities (separated by commas) that are left out. 77: skipped.
+set -u
+roofprof=$1 mode=$2
+shift 2
+[ -x "$1" ] || exit 77
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder" || exit 1
+failures=0
+fail() {
+    echo "$*"
+    failures=1
+}
+
+"$roofprof" --emulate H100 --mode none -- "$@" >plain.out 2>plain.err
+plain=$?
+ROOFPROF_EMU_STRICT=1 "$roofprof" --emulate H100 --mode "$mode" --budget 0 -q -o a.roof -- "$@" >out 2>err
+code=$?
+[ $plain = 0 ] || fail "the program fails by itself: $(tail -3 plain.err)"
+[ -s a.roof ] || fail "no capture: $(cat err)"
+[ $code = $plain ] || fail "exit code $code, and $plain without the tracer"
+cmp -s plain.out out || fail "the program's output differs"
+# sampled mode traces and counts in one run, which is its purpose.
+if grep 'emulated device: CUPTI:' err | grep -v '\[tracing-and-profiling\]'; then
+    fail "the device found fault with the tracer's calls"
+fi
+
+sqlite3 a.roof >facts <<SQL
+attach 'a.counts.roof' as d;
+.mode list
+select count(*) from launches;
+select count(*) from d.launches;
+SQL
+[ "$(sed -n 1p facts)" = "$(sed -n 2p facts)" ] || fail "launches: $(tr '\n' ' ' <facts)"
+# Launches by their correlation ids on one side and by their numbers on the other.
+columns=$(sqlite3 a.roof "select name from pragma_table_info('quantities') where name <> 'launch'")
+{
+    echo "attach 'a.counts.roof' as d;"
+    echo "create temp table ours as select row_number() over (order by l.correlation) n, k.short_name name, q.* from launches l join configs c on c.id=l.config join kernels k on k.id=c.kernel left join quantities q on q.launch=l.id;"
+    echo "create temp table theirs as select row_number() over (order by l.id) n, k.short_name name, q.* from d.launches l join d.configs c on c.id=l.config join d.kernels k on k.id=c.kernel left join d.quantities q on q.launch=l.id;"
+    echo "select 'order ' || o.n || ' ' || o.name || ' ' || t.name from ours o join theirs t using (n) where o.name <> t.name;"
+    for column in $columns; do
+        case ,${NOT_COMPARED-}, in *,"$column",*) continue ;; esac
+        echo "select '$column of launch ' || o.n || ' ' || o.name || ': ' || o.\"$column\" || ' ' || t.\"$column\" from ours o join theirs t using (n) where o.\"$column\" <> t.\"$column\" limit 3;"
+        echo "select 'compared ' || count(*) from ours o join theirs t using (n) where o.\"$column\" = t.\"$column\";"
+    done
+} | sqlite3 a.roof >differences
+grep -v '^compared' differences && failures=1
+compared=$(awk '/^compared/ {n += $2} END {print n + 0}' differences)
+launches=$(sed -n 1p facts)
+least=$((launches * 25))
+[ "$mode" = replay ] || least=$((launches))
+{ [ "$launches" -gt 0 ] && [ "$compared" -ge $least ]; } || fail "only $compared values of $launches launches were compared"
+echo "$compared values of $launches launches are equal"
+exit $failures
