@@ -95,6 +95,20 @@ bench_kineto() {
     rm -f "$trace" "$scratch/trace.roof"
 }
 
+# The tracer's own code for a kernel record, on one core, and its spool into a capture.
+bench_tracer() {
+    local records=${BENCH_RECORDS:-10000000} cost bytes spool
+    { read -r cost bytes; read -r spool; } < <("$build/tests/bench/tracer_bench" "$records" "$scratch")
+    figure "a kernel record, from CUPTI's buffer to the spool" "$cost" ns "<=" 200
+    figure "  records a second" "$(awk -v n="$cost" 'BEGIN { printf "%.1f", 1e3 / n }')" "million" ">=" 5
+    figure "  spool" "$bytes" "bytes a record" "<=" 32
+    measure "$build/profiler/roofprof" recover "$spool" -o "$scratch/traced.roof"
+    figure "the spool of $records launches to a capture" "$seconds" s
+    figure "  launches a second" "$(awk -v n="$records" -v s="$seconds" 'BEGIN { printf "%.2f", n / s / 1e6 }')" "million" ">=" 1
+    figure "  peak memory" "$mib" MiB
+    rm -f "$spool" "$scratch/traced.roof"
+}
+
 sections=("$@")
 [ ${#sections[@]} -gt 0 ] || mapfile -t sections < <(declare -F | sed -n 's/^declare -f bench_//p')
 for section in "${sections[@]}"; do

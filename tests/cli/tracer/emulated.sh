@@ -23,7 +23,10 @@ plain=$?
 ROOFPROF_EMU_STRICT=1 "$roofprof" --emulate H100 --mode "$mode" --budget 0 -q -o a.roof -- "$@" >out 2>err
 code=$?
 [ $plain = 0 ] || fail "the program fails by itself: $(tail -3 plain.err)"
-[ -s a.roof ] || fail "no capture: $(cat err)"
+[ -s a.roof ] || {
+    fail "no capture: $(cat err)"
+    exit 1
+}
 [ $code = $plain ] || fail "exit code $code, and $plain without the tracer"
 cmp -s plain.out out || fail "the program's output differs"
 # sampled mode traces and counts in one run, which is its purpose.
