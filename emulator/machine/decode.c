@@ -1194,11 +1194,6 @@ typedef struct place { /* where an address operand points */
 
 static bool decode_address(decoder *d, const ptx_operand *p, place *at) {
     *at = (place){.space = SPACE_GENERIC};
-    if (p->kind == PTX_OPERAND_REGISTER || p->kind == PTX_OPERAND_VARIABLE ||
-        p->kind == PTX_OPERAND_SYMBOL) {
-        at->offset = 0; /* prefetch and the like may omit the brackets in old text */
-        return unsupported(d);
-    }
     if (p->kind != PTX_OPERAND_ADDRESS || p->count != 1)
         return unsupported(d);
     ptx_operand base = p->element[0];
@@ -1717,7 +1712,6 @@ static bool decode_call(decoder *d) {
     x->result_count = result_count;
     x->argument = all + result_count;
     x->argument_count = argument_count;
-    d->program->calls = true;
     if (indirect) {
         o->control = CONTROL_CALL_INDIRECT;
         o->a = target;
@@ -1739,7 +1733,7 @@ static bool decode_call(decoder *d) {
         if (x->builtin == BUILTIN_NONE)
             return emu_decode_fail(d, EMU_BAD_PTX, "the function %.200s is not defined", name);
         if (x->builtin == BUILTIN_MALLOC || x->builtin == BUILTIN_FREE)
-            d->program->uses_heap = d->program->ordered = true;
+            d->program->ordered = true;
         if (x->builtin == BUILTIN_VPRINTF)
             d->program->ordered = true; /* text in the order of the blocks */
         return !d->fault->status;

@@ -824,9 +824,6 @@ static __attribute__((noinline)) void count_local(emu_warp *w, const emu_op *o,
                                                   const uint64_t *address) {
     if (!w->worker->counting)
         return;
-    /* wider accesses are as many words, each coalesced over the warp */
-    uint32_t word = bytes < 4 ? bytes : 4;
-    (void)word;
     alignas(32) uint64_t place[WARP];
     for (uint32_t l = 0; l < WARP; l++)
         place[l] = w->local_id + (address[l] / bytes * WARP + l) * bytes;
@@ -867,7 +864,7 @@ INLINE int reach(emu_warp *w, const emu_op *o, int space, bool generic, emu_acce
     return 0;
 }
 
-#define COPY_LANES(T, GET)                                                                         \
+#define COPY_LANES(GET)                                                                            \
     do {                                                                                           \
         if (w->mask == ALL_LANES)                                                                  \
             for (uint32_t l = 0; l < WARP; l++)                                                    \
@@ -939,7 +936,7 @@ INLINE GUEST void fetch(emu_warp *w, const reached *r, uint32_t ref, uint32_t of
         if (only && r->shape == SHAPE_CONTIGUOUS)
             memcpy(d, host_of(r, 0), 8 * WARP);
         else
-            COPY_LANES(uint64_t, memcpy(&d[l], host_of(r, l) + offset, 8));
+            COPY_LANES(memcpy(&d[l], host_of(r, l) + offset, 8));
     } else if (bytes == 1) {
         if (sign)
             FETCH_NARROW(int8_t);
@@ -965,13 +962,13 @@ INLINE GUEST void deposit(emu_warp *w, const reached *r, uint32_t ref, uint32_t 
         if (only && r->shape == SHAPE_CONTIGUOUS)
             memcpy(host_of(r, 0), s, 4 * WARP);
         else
-            COPY_LANES(uint32_t, memcpy(host_of(r, l) + offset, &s[l], 4));
+            COPY_LANES(memcpy(host_of(r, l) + offset, &s[l], 4));
     } else if (bytes == 8) {
         const uint64_t *s = at(w, ref);
         if (only && r->shape == SHAPE_CONTIGUOUS)
             memcpy(host_of(r, 0), s, 8 * WARP);
         else
-            COPY_LANES(uint64_t, memcpy(host_of(r, l) + offset, &s[l], 8));
+            COPY_LANES(memcpy(host_of(r, l) + offset, &s[l], 8));
     } else if (bytes == 1) {
         EACH_LANE(w->mask) * (host_of(r, l) + offset) = (uint8_t)slot_value(w, ref, wide, l);
     } else if (bytes == 2) {
@@ -1492,7 +1489,7 @@ HANDLER(elect) {
     return 0;
 }
 
-/* Result of bar.red, written when the barrier opens: o->immediate of the runtime is in compare. */
+/* Result of bar.red, written when the barrier (w->compare[0]) opens. */
 HANDLER(barrier_value) {
     const emu_barrier *b = &w->block->barrier[w->compare[0]];
     if (o->kind == BAR_RED_POPC) {

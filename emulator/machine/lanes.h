@@ -274,8 +274,7 @@ LANE_FUNCTION uint32_t float_to_u32(float f) {
     return f >= 4294967296.0f ? UINT32_MAX : (uint32_t)f;
 }
 
-LANE_FUNCTION int64_t double_to_s64(double f, bool from_double) {
-    (void)from_double;
+LANE_FUNCTION int64_t double_to_s64(double f) {
     if (f != f)
         return INT64_MIN;
     return f >= 9223372036854775808.0   ? INT64_MAX
@@ -283,8 +282,7 @@ LANE_FUNCTION int64_t double_to_s64(double f, bool from_double) {
                                         : (int64_t)f;
 }
 
-LANE_FUNCTION uint64_t double_to_u64(double f, bool from_double) {
-    (void)from_double;
+LANE_FUNCTION uint64_t double_to_u64(double f) {
     if (f != f)
         return UINT64_C(1) << 63;
     if (!(f > 0))
@@ -292,8 +290,7 @@ LANE_FUNCTION uint64_t double_to_u64(double f, bool from_double) {
     return f >= 18446744073709551616.0 ? UINT64_MAX : (uint64_t)f;
 }
 
-/* Clamps to a narrower integer; NaN of a double source to 32 bits or fewer is zero there too,
- * unless the source is double: then the top bit. */
+/* Clamps to a narrower integer; NAN stands for what the document wants for one. */
 LANE_FUNCTION int64_t double_to_range(double f, double low, double high, int64_t nan) {
     if (f != f)
         return nan;

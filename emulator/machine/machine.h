@@ -192,7 +192,7 @@ struct emu_program {
     uint32_t dynamic_base; /* where dynamic shared memory starts */
     bool dynamic;          /* it is used */
     bool ordered;          /* the order of blocks might show */
-    bool calls, recursive, uses_heap, indirect;
+    bool recursive, indirect;
     uint32_t registers;
 };
 
@@ -356,7 +356,6 @@ struct emu_warp {
     uint32_t spin;       /* backward branches since memory last changed */
     bool watched;        /* something was read that another thread may change */
     bool spinning;       /* gave up its last slice spinning */
-    bool changed;        /* memory was changed in this slice */
     int index;           /* in the block */
     uint32_t tid[3][WARP];
     uint32_t shape[3]; /* of the block that tid was made for */
