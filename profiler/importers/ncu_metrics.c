@@ -87,6 +87,17 @@ static bool raw_name(const char *name, size_t length, const ncu_column *column, 
     return true;
 }
 
+/* A time that is given in bytes, or in a word that nobody knows, is no time: its scale cannot be
+ * told. Units of other quantities vary by version ("sector", "", "byte/sector") and do not scale.
+ */
+static bool contradicts(const char *implied, const ncu_unit *unit) {
+    if (!implied || !unit->name[0])
+        return false;
+    if (strcmp(implied, "ns") == 0)
+        return strcmp(unit->name, "s") != 0;
+    return strncmp(implied, "byte", 4) == 0 && !strstr(unit->name, "byte");
+}
+
 static rp_code column_make(ncu_metrics *metrics, const char *name, size_t length, const char *unit,
                            size_t unit_length, ncu_column **column, rp_error *error) {
     const char *implied = ncu_unit_of_metric(name, length);
@@ -101,7 +112,7 @@ static rp_code column_make(ncu_metrics *metrics, const char *name, size_t length
         unit_length = strlen(implied);
     }
     c->label = !implied;
-    if (!ncu_unit_parse(unit, unit_length, &c->unit)) {
+    if (!ncu_unit_parse(unit, unit_length, &c->unit) || contradicts(implied, &c->unit)) {
         c->unscaled = true;
         describe(metrics->unscaled_example, sizeof metrics->unscaled_example, name, length, unit,
                  unit_length);

@@ -447,6 +447,16 @@ static void test_unknown_scale(void **state) {
     assert_true(isnan(counter(&in, 0, "lts__t_bytes.sum")));
     assert_true(has_note(&in, "lts__t_bytes.sum in \"MB\""));
     imported_free(&in);
+    /* A unit that is none of the quantity's: 1000 "fortnight" are not 1000 s. */
+    in = import_text(HEAD12 "\n" TIMES("0", "1", "a")
+                         ROW12("1", "1", "a", "gpu__time_duration.sum", "fortnight", "1000")
+                             ROW12("1", "1", "a", "dram__bytes.sum", "nsecond", "1000")
+                                 ROW12("1", "1", "a", "lts__t_bytes.sum", "Kbyte", "1000"));
+    assert_true(isnan(ask(&in, "SELECT time_ns FROM launches WHERE idx = 1")));
+    assert_true(isnan(counter(&in, 1, "dram__bytes.sum")));
+    near(counter(&in, 1, "lts__t_bytes.sum"), 1e6);
+    assert_true(has_note(&in, "2 values were left out because the scale"));
+    imported_free(&in);
 }
 
 /* Two decimals of a value per cycle are no count: it stays unknown, and that is said. */
