@@ -6,9 +6,11 @@
 #include "commands/commands.h"
 
 #include "support/error.h"
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef struct command {
     const char *name, *summary;
@@ -137,7 +139,20 @@ static int dispatch(int argc, char **argv) {
     return c ? c->run(argc - 1, argv + 1) : wrap(argc, argv);
 }
 
+/* Where standard input, output or error is closed, the next file that is opened takes its number,
+ * and messages would go into it. Their places are held by what can neither be read nor written;
+ * a wrapped program finds them closed, as it was started with. */
+static void hold_standard_streams(void) {
+    int fd = -1;
+    do
+        fd = open("/dev/null", O_PATH | O_CLOEXEC);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd >= 0)
+        close(fd);
+}
+
 int main(int argc, char **argv) {
+    hold_standard_streams();
     int code = dispatch(argc, argv);
     if ((fflush(stdout) != 0 || ferror(stdout)) && code == RP_OK) {
         perror("roofprof: cannot write to standard output");

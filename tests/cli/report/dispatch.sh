@@ -47,4 +47,12 @@ if grep -qx run names; then
     expect 127 ./no-such-program
     expect 127 -- ./report
 fi
+
+# closed streams: what is said goes nowhere, never into a file that was opened since
+"$roofprof" devices H100 -o whole >out 2>err || fail "$(cat err)"
+"$roofprof" devices H100 -o list <&- >&- 2>&- || fail "closed streams: exit $?"
+cmp -s whole list || fail 'closed streams: the file is not what it should be'
+got=0
+"$roofprof" devices H100 >&- 2>err || got=$?
+[ "$got" = 125 ] || fail "a report that nobody can read exits $got"
 echo OK
