@@ -610,11 +610,18 @@ DRIVER_EXPORT(cuDevicePrimaryCtxSetFlags, int device, unsigned flags) {
 /* ---- Functions by name -----------------------------------------------------------------------
  */
 
-/* Private interfaces of the real driver's: there are none. */
+/* Private interfaces of the real driver's: there are none. Who asks is a runtime that was linked
+ * statically. */
 DRIVER_EXPORT(cuGetExportTable, const void **table, const void *id) {
+    static atomic_bool said;
     (void)id;
     if (table)
         *table = NULL;
+    if (!open_doors() && !atomic_exchange(&said, true))
+        driver.doors->say("warning",
+                          "the CUDA runtime in this process is linked statically and asks for "
+                          "private interfaces of the driver, which an emulated one has not; link "
+                          "it again with NVCC_APPEND_FLAGS=\"-cudart shared\"");
     return CUDA_ERROR_NOT_SUPPORTED;
 }
 

@@ -72,10 +72,10 @@ static bool open_sections(span file, sections *s) {
  */
 
 /* Those that hold a CUDA runtime of their own, or need a driver's insides. */
-static const char *const foreign[] = {
-    "libcublas",  "libcudnn",   "libcufft",     "libcurand",     "libcusparse", "libcusolver",
-    "libnccl",    "libnpp",     "libnvjpeg",    "libcutensor",   "libnvrtc",    "libnvJitLink",
-    "libnvgraph", "libnvinfer", "libcudadevrt", "libtorch_cuda", "libnvshmem"};
+static const char *const foreign[] = {"libcublas",   "libcudnn",     "libcufft",      "libcurand",
+                                      "libcusparse", "libcusolver",  "libnccl",       "libnpp",
+                                      "libnvjpeg",   "libcutensor",  "libnvJitLink",  "libnvgraph",
+                                      "libnvinfer",  "libcudadevrt", "libtorch_cuda", "libnvshmem"};
 
 static void append_word(char *list, size_t size, const char *word, const char *between) {
     size_t n = strlen(list);
@@ -202,13 +202,6 @@ emu_verdict emu_inspect_judge(const emu_inspection *in, const char *program, int
                  "-DCMAKE_CUDA_RUNTIME_LIBRARY=Shared",
                  program);
         return EMU_STATIC_CUDART;
-    }
-    if (in->driver && !in->cudart) {
-        snprintf(message, size,
-                 "%s uses the CUDA driver API (libcuda.so.1); only the runtime API "
-                 "is emulated",
-                 program);
-        return EMU_NEEDS_DRIVER;
     }
     if (!in->elf || !in->fatbin)
         return EMU_UNDECIDED;

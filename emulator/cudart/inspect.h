@@ -25,8 +25,7 @@ typedef enum emu_verdict {
     EMU_UNDECIDED,     /* a script, or device code only in libraries or none: try */
     EMU_STATIC_CUDART, /* the runtime is inside the program */
     EMU_NO_PTX,
-    EMU_NEEDS_LIBRARY,
-    EMU_NEEDS_DRIVER
+    EMU_NEEDS_LIBRARY
 } emu_verdict;
 
 /* False with errno set if the file cannot be read. */
