@@ -62,14 +62,14 @@ bench_import() {
 # A capture of 10 million launches: written through the API, then reported on.
 bench_capture() {
     local launches=10000000 file=$scratch/large.roof filter
-    measure "$build/tests/bench/capture_bench" make $launches "$file"
+    measure "$build/tests/bench/capture_bench" make "$launches" "$file"
     figure "writing a capture of $launches launches" "$seconds" s
     figure "  peak memory" "$mib" MiB "<=" 1024
     figure "  size" "$(($(stat -c %s "$file") / 1000000))" MB "<=" 600
     measure "$build/tests/bench/capture_bench" load "$file" all
     figure "loading it from the summaries" "$seconds" s "<=" 1
     for filter in kernel window range; do
-        measure "$build/tests/bench/capture_bench" load "$file" $filter
+        measure "$build/tests/bench/capture_bench" load "$file" "$filter"
         figure "loading it filtered by $filter" "$seconds" s "<=" 10
         figure "  peak memory" "$mib" MiB "<=" 1024
     done

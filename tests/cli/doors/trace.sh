@@ -10,7 +10,8 @@ name=$(basename "$source" .cu)
 if [ ! -x "$name" ] || [ "$source" -nt "$name" ]; then
     "$nvcc" -cudart shared -gencode arch=compute_80,code=compute_80 -o "$name" "$source" || exit 1
 fi
-export ROOFPROF_EMU_STRICT=1 LD_LIBRARY_PATH=${LD_LIBRARY_PATH:-}:$(dirname "$nvcc")/../lib64
+library_path=${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$(dirname "$(command -v "$nvcc")")/../lib64
+export ROOFPROF_EMU_STRICT=1 LD_LIBRARY_PATH=$library_path
 rm -f "$name".roof "$name".counts.roof
 "$ROOFPROF" run --emulate A100 --mode trace -q -o "$name.roof" "./$name" >"$name.out" 2>"$name.err"
 code=$?
@@ -23,11 +24,13 @@ fail() {
 grep 'CUPTI: ' "$name.err" && fail "the tracer breaks a rule of the strict door"
 
 # One line a launch or copy, in order of their start; starts relative to the first.
+# shellcheck disable=SC2034 # both are named by $what below
 launches="select k.name, c.grid_x, c.grid_y, c.grid_z, c.block_x, c.block_y, c.block_z,
   c.shared_static, c.shared_dynamic, c.registers, p.stream,
   l.start_ns - (select min(start_ns) from launches), round(l.time_ns)
   from launches l join configs c on c.id = l.config join kernels k on k.id = c.kernel
   join places p on p.id = l.place order by 12, 1, 11"
+# shellcheck disable=SC2034
 copies="select kind, bytes, stream, start_ns - (select min(start_ns) from copies),
   end_ns - start_ns from copies order by 4, 1, 2"
 # Nanoseconds are rounded at both ends of each: one may differ.

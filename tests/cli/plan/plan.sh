@@ -63,7 +63,7 @@ cmp -s out before.json || fail "the order of --model and --layers matters"
 # Nonsense: exit 2 and one sentence.
 nonsense() {
     expect 2 "$@"
-    [ "$(grep -v 'is taken as' err | wc -l)" = 1 ] || fail "plan $*: $(cat err)"
+    [ "$(grep -vc 'is taken as' err)" = 1 ] || fail "plan $*: $(cat err)"
     [ ! -s out ] || fail "plan $* prints a plan"
 }
 nonsense

@@ -127,8 +127,8 @@ kill)
         "$ROOFPROF" -o "k$i.roof" -- "$TARGET" forever >out 2>err &
         pid=$!
         sleep "$(printf '1.%d' $((RANDOM % 10)))"
-        pkill -KILL -P $pid
-        wait $pid
+        pkill -KILL -P "$pid"
+        wait "$pid"
         check "exit code" 137 $?
         check "capture opens" ok "$(query "k$i.roof" "pragma integrity_check")"
         # It launches every 0.2 ms or more and ran a second or more: a flush has been there.
@@ -205,10 +205,10 @@ signals)
         "$ROOFPROF" -o a.roof -- "$TARGET" forever >out 2>err &
         pid=$!
         sleep 1.5
-        kill -$signal $pid
+        kill "-$signal" "$pid"
         # A background job of a shell without job control ignores SIGINT, and so does its child.
-        [ $signal != INT ] || pkill -KILL -P $pid
-        wait $pid
+        [ $signal != INT ] || pkill -KILL -P "$pid"
+        wait "$pid"
         result=$?
         case $signal in TERM) expected=143 ;; INT) expected=137 ;; HUP) expected=129 ;; USR1) expected=138 ;; esac
         check "exit code of SIG$signal" $expected $result
