@@ -82,7 +82,11 @@ void emu_flops(emu_op_info *info, const ptx_instruction *in) {
     }
 }
 
-static void fold_memory(const emu_op_info *info, const emu_count_cell *cell, emu_counts *counts) {
+typedef struct executions { /* of one op */
+    uint64_t warps, active, threads;
+} executions;
+
+static void fold_memory(const emu_op_info *info, const executions *cell, emu_counts *counts) {
     if (!info->memory_counted || !cell->threads)
         return;
     uint64_t bytes = cell->threads * info->bytes;
@@ -95,10 +99,22 @@ static void fold_memory(const emu_op_info *info, const emu_count_cell *cell, emu
     }
 }
 
+uint64_t emu_fold_threads(const emu_program *program, const emu_count_cell *cells) {
+    uint64_t active = 0, threads = 0;
+    for (uint32_t i = 0; i < program->op_count; i++) {
+        active += cells[i].active;
+        threads += active - cells[i].off;
+    }
+    return threads;
+}
+
 void emu_fold_counts(const emu_program *program, const emu_count_cell *cells, emu_counts *counts) {
+    executions sum = {0}, *cell = &sum;
     for (uint32_t i = 0; i < program->op_count; i++) {
         const emu_op_info *info = &program->info[i];
-        const emu_count_cell *cell = &cells[i];
+        sum.warps += cells[i].warps;
+        sum.active += cells[i].active;
+        sum.threads = sum.active - cells[i].off;
         if (info->kind == COUNT_HELPER || !cell->warps)
             continue;
         counts->warp_insts += cell->warps;

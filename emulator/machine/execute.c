@@ -1636,14 +1636,17 @@ int EXPORTED(emu_run_warp)(emu_warp *w, uint64_t budget) {
             return 0;
         w->current = chosen;
         emu_group *group = &w->group[chosen];
-        uint32_t pc = group->pc;
+        uint32_t pc = group->pc, first = pc; /* of the run of straight code being counted */
         const uint32_t active = group->mask;
+        const uint64_t lanes = (uint64_t)__builtin_popcount(active);
         if (w->frame != group->frame) {
             w->frame = group->frame;
             w->base[0] = group->frame->registers;
         }
         for (;;) {
             if (__builtin_expect(pc >= limit, 0)) {
+                if (counting)
+                    emu_count_run(cell, first, pc, lanes);
                 group->pc = pc;
                 break;
             }
@@ -1652,11 +1655,8 @@ int EXPORTED(emu_run_warp)(emu_warp *w, uint64_t budget) {
             if (o->guard) {
                 uint32_t p = *(const uint32_t *)(w->base[0] + (o->guard - 1));
                 mask &= o->guard_negated ? ~p : p;
-            }
-            if (counting) {
-                cell[pc].warps++;
-                cell[pc].threads += (unsigned)__builtin_popcount(mask);
-                cell[pc].active += (unsigned)__builtin_popcount(active);
+                if (counting)
+                    cell[pc].off += (uint64_t)__builtin_popcount(active & ~mask);
             }
             if (__builtin_expect(o->control == CONTROL_NONE, 1)) {
                 pc++;
@@ -1664,12 +1664,20 @@ int EXPORTED(emu_run_warp)(emu_warp *w, uint64_t budget) {
                     w->mask = mask;
                     int status = o->run(w, o);
                     if (__builtin_expect(status != 0, 0)) {
+                        if (counting)
+                            emu_count_run(cell, first, pc, lanes);
                         group->pc = pc - 1;
                         return status;
                     }
                 }
                 continue;
             }
+            if (o->control == CONTROL_BRANCH && mask == 0) {
+                pc++;
+                continue;
+            }
+            if (counting)
+                emu_count_run(cell, first, pc + 1, lanes);
             if (o->control != CONTROL_BRANCH) {
                 group->pc = pc;
                 w->mask = mask;
@@ -1677,17 +1685,11 @@ int EXPORTED(emu_run_warp)(emu_warp *w, uint64_t budget) {
                 int status = emu_control_step(w, o, mask);
                 if (status)
                     return status;
-                if (w->spinning)
-                    return 0;
                 break;
-            }
-            if (mask == 0) {
-                pc++;
-                continue;
             }
             bool backward = o->target <= pc;
             if (mask == active) {
-                pc = o->target;
+                first = pc = o->target;
                 group->pc = pc;
             } else {
                 group->pc = pc + 1;

@@ -382,9 +382,12 @@ static void uncount(emu_warp *w, uint32_t pc, uint32_t mask) {
     if (!w->worker->counting)
         return;
     emu_count_cell *c = &w->worker->cell[pc];
-    c->warps--;
-    c->threads -= (unsigned)__builtin_popcount(mask);
-    c->active -= (unsigned)__builtin_popcount(w->active);
+    uint64_t lanes = (uint64_t)__builtin_popcount(w->active);
+    c[0].warps--;
+    c[1].warps++;
+    c[0].active -= lanes;
+    c[1].active += lanes;
+    c[0].off -= (uint64_t)__builtin_popcount(w->active & ~mask);
 }
 
 static int gather(emu_warp *w, const emu_op *o, uint32_t mask) {
@@ -407,8 +410,10 @@ static int gather(emu_warp *w, const emu_op *o, uint32_t mask) {
             continue;
         uint32_t joined = w->group[i].mask;
         if (w->worker->counting) {
-            w->worker->cell[pc].active += (unsigned)__builtin_popcount(joined);
-            w->worker->cell[pc].threads += (unsigned)__builtin_popcount(guarded(w, o, joined));
+            emu_count_cell *c = &w->worker->cell[pc];
+            c[0].active += (uint64_t)__builtin_popcount(joined);
+            c[1].active -= (uint64_t)__builtin_popcount(joined);
+            c[0].off += (uint64_t)__builtin_popcount(joined & ~guarded(w, o, joined));
         }
         w->group[w->current].mask |= joined;
         int last = w->group_count - 1;

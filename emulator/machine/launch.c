@@ -254,9 +254,7 @@ static void report_progress(emu_worker *k) {
     if (done < run->progress_at)
         return;
     run->progress_at = done + (run->blocks / 200 ? run->blocks / 200 : 1);
-    uint64_t insts = 0;
-    for (uint32_t i = 0; run->counting && i < run->program->op_count; i++)
-        insts += k->cell[i].threads;
+    uint64_t insts = run->counting ? emu_fold_threads(run->program, k->cell) : 0;
     run->launch->progress(run->launch->progress_context, done, run->blocks,
                           insts * (uint64_t)run->workers);
 }
@@ -496,12 +494,12 @@ static bool prepare_worker(emu_worker *k, emu_run *run) {
         return false;
     if (!run->counting)
         return true;
-    if (k->cell_capacity < p->op_count) {
+    if (k->cell_capacity < p->op_count + 1) {
         free(k->cell);
-        k->cell = calloc(p->op_count, sizeof *k->cell);
-        k->cell_capacity = k->cell ? p->op_count : 0;
+        k->cell = calloc((size_t)p->op_count + 1, sizeof *k->cell);
+        k->cell_capacity = k->cell ? p->op_count + 1 : 0;
     } else {
-        memset(k->cell, 0, p->op_count * sizeof *k->cell);
+        memset(k->cell, 0, ((size_t)p->op_count + 1) * sizeof *k->cell);
     }
     return k->cell != NULL;
 }

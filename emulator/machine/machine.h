@@ -134,8 +134,11 @@ typedef struct emu_op_info {
     const char *mnemonic;
 } emu_op_info;
 
+/* Executions are counted by runs of straight code: at the first op of a run what it adds, at the op
+ * behind its last what is taken back, so that the sum of all cells up to an op is the op's own. */
 typedef struct emu_count_cell {
-    uint64_t warps, threads, active;
+    uint64_t warps, active; /* differences, modulo 2^64 */
+    uint64_t off;           /* threads that a guard kept off this very op */
 } emu_count_cell;
 
 typedef struct emu_function_code {
@@ -456,7 +459,18 @@ void emu_warp_stop(emu_warp *warp); /* frees its frames */
 bool emu_force_gather(emu_warp *warp);
 bool emu_warp_ready(const emu_warp *warp);
 
+/* Ops [FIRST, END) ran once, with LANES of a warp. */
+static inline void emu_count_run(emu_count_cell *cell, uint32_t first, uint32_t end,
+                                 uint64_t lanes) {
+    cell[first].warps += 1;
+    cell[first].active += lanes;
+    cell[end].warps -= 1;
+    cell[end].active -= lanes;
+}
+
 /* Folds the cells of a launch into COUNTS. */
+/* Thread instructions in them, helpers included: for progress. */
+uint64_t emu_fold_threads(const emu_program *program, const emu_count_cell *cell);
 void emu_fold_counts(const emu_program *program, const emu_count_cell *cell, emu_counts *counts);
 
 #endif
