@@ -6,12 +6,12 @@
  */
 #include "commands/commands.h"
 
-#include "capture/ingest.h"
 #include "commands/emulate.h"
 #include "commands/finish.h"
 #include "commands/launch.h"
 #include "commands/options.h"
 #include "commands/settings.h"
+#include "commands/trace_program.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -25,6 +25,7 @@ enum option {
     FORMAT,
     PLOT,
     MODE,
+    RUNS,
     SAMPLES,
     BUDGET,
     KERNEL,
@@ -58,6 +59,9 @@ static const rp_option table[] = {
               "this machine allows them; replay: counters of every launch, which\n"
               "runs twice or more; trace: no counters; none: only run. Emulated:\n"
               "the device's own counts, unless a mode is asked for"},
+    [RUNS] = {"runs", 0, "N",
+              "2: the program runs twice, first traced and then counted, and its\n"
+              "launches are matched (default: 1)"},
     [SAMPLES] = {"samples", 0, "N",
                  "sampled: launches of each kernel and shape, for each of its\n"
                  "configurations of counters (default: 3)"},
@@ -110,7 +114,8 @@ typedef struct run_options {
     rp_finish_options finish;
     rp_emulate_options emulate; /* devices NULL: a real one */
     rp_trace_settings settings;
-    bool only_run, mode_asked, keep;
+    rp_trace_options trace;
+    bool only_run, mode_asked;
     char **argv; /* the program */
 } run_options;
 
@@ -134,6 +139,14 @@ static bool set_mode(const rp_options *o, run_options *r) {
         }
     rp_options_error(o, "--mode '%s' is none of sampled, replay, trace, none", o->value);
     return false;
+}
+
+static bool set_runs(const rp_options *o, run_options *r) {
+    int64_t runs;
+    if (!rp_options_integer(o, "runs", 1, 2, &runs))
+        return false;
+    r->trace.runs = (int)runs;
+    return true;
 }
 
 static bool set_glob(const rp_options *o, const char *name, const char **glob) {
@@ -201,6 +214,8 @@ static bool set_option(const rp_options *o, run_options *r, int option) {
         return true;
     case MODE:
         return set_mode(o, r);
+    case RUNS:
+        return set_runs(o, r);
     case EMULATE:
         r->emulate.devices = o->value;
         return true;
@@ -226,120 +241,12 @@ static bool set_option(const rp_options *o, run_options *r, int option) {
     case QUIET:
         return r->finish.quiet = true;
     default:
-        return r->keep = true;
+        return r->trace.keep = true;
     }
 }
 
-/* ---- The tracer library ---------------------------------------------------------------------- */
-
-/* $ROOFPROF_TRACER; beside an installed binary; beside one in its build tree. */
-static char *find_tracer(rp_error *error) {
-    static const char *const places[] = {"/../lib/roofprof", "/../lib64/roofprof", "/tracer",
-                                         "/../" ROOFPROF_LIBDIR "/roofprof"};
-    const char *wanted = getenv("ROOFPROF_TRACER");
-    char self[PATH_MAX], path[PATH_MAX + 256];
-    if (wanted && *wanted) {
-        if (access(wanted, R_OK) == 0)
-            return realpath(wanted, NULL);
-        rp_fail(error, RP_MACHINE, "ROOFPROF_TRACER names %s, which cannot be read", wanted);
-        return NULL;
-    }
-    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-    self[n > 0 ? n : 0] = 0;
-    char *slash = strrchr(self, '/');
-    if (slash)
-        *slash = 0;
-    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
-        snprintf(path, sizeof path, "%s%s/libroofprof_tracer.so", self, places[i]);
-        if (access(path, R_OK) == 0)
-            return realpath(path, NULL);
-    }
-    rp_fail(
-        error, RP_MACHINE,
-        "libroofprof_tracer.so is not beside this roofprof (%s/../lib/roofprof): install it with "
-        "cmake --install, or name it in ROOFPROF_TRACER",
-        self);
-    return NULL;
-}
-
-/* The probe, which stands beside the tracer; NULL: it does not, and counters are not tried first.
+/* ---- Running ----------------------------------------------------------------------------------
  */
-static char *find_probe(const char *tracer) {
-    const char *wanted = getenv("ROOFPROF_PROBE"), *slash = strrchr(tracer, '/');
-    char *path = NULL;
-    if (wanted && *wanted)
-        return realpath(wanted, NULL);
-    if (!slash || asprintf(&path, "%.*s/roofprof-probe", (int)(slash - tracer), tracer) < 0)
-        return NULL;
-    if (access(path, X_OK) == 0)
-        return path;
-    free(path);
-    return NULL;
-}
-
-/* ---- After the run --------------------------------------------------------------------------- */
-
-static void say_nothing_was_launched(const rp_ingest_summary *s) {
-    if (s->processes == 0)
-        fputs(
-            "roofprof: the program did not start CUDA, so there is nothing to report. Usual "
-            "causes: "
-            "no GPU or driver here, a CPU-only path was taken, or the work runs in a process that "
-            "clears its environment. Without a GPU: roofprof --emulate H100 PROGRAM\n",
-            stderr);
-    else
-        fprintf(
-            stderr,
-            "roofprof: %zu process%s started CUDA, but no kernel was traced.\n%s%s%sWithout a GPU: "
-            "roofprof --emulate H100 PROGRAM\n",
-            s->processes, s->processes == 1 ? "" : "es", *s->problem ? "The reason: " : "",
-            s->problem, *s->problem ? "\n" : "");
-}
-
-static rp_code ingest(const char *folder, rp_capture *capture, rp_ingest_summary *summary,
-                      rp_error *error) {
-    char **paths;
-    size_t count;
-    rp_code code = rp_ingest_find(folder, &paths, &count, error);
-    for (size_t i = 0; i < count; i++) {
-        rp_error bad = {0};
-        /* One bad spool must not lose the others. */
-        if (!code && rp_ingest_spool(capture, paths[i], summary, &bad)) {
-            if (bad.code == RP_INPUT)
-                fprintf(stderr, "roofprof: %s\n", bad.message);
-            else
-                code = rp_fail(error, bad.code, "%s", bad.message);
-        }
-        free(paths[i]);
-    }
-    free(paths);
-    return code;
-}
-
-/* Spools to a capture under its final name. Without a launch there is none, and that is said. */
-static rp_code make_capture(const char *folder, const char *path, bool *made, rp_error *error) {
-    rp_capture *capture;
-    rp_ingest_summary summary = {0};
-    *made = false;
-    rp_code code = rp_capture_create(&capture, path, "roofprof trace", error);
-    if (code)
-        return code;
-    code = ingest(folder, capture, &summary, error);
-    if (!code && summary.launches == 0) {
-        rp_capture_abandon(capture);
-        say_nothing_was_launched(&summary);
-        return RP_OK;
-    }
-    if (!code)
-        code = rp_capture_finish(capture, error);
-    if (code) {
-        rp_capture_abandon(capture);
-        return code;
-    }
-    rp_capture_close(capture);
-    *made = true;
-    return RP_OK;
-}
 
 static int failed(const rp_options *o, const rp_error *error, int code) {
     rp_options_fail(o, error);
@@ -349,54 +256,20 @@ static int failed(const rp_options *o, const rp_error *error, int code) {
 /* The program's exit code, once it has run; what goes wrong afterwards is only said. */
 static int trace(const rp_options *o, run_options *r) {
     rp_error error = {0};
-    rp_launch_result result = {.code = RP_INTERNAL};
-    bool made = false;
-    char *tracer = find_tracer(&error), *folder = NULL, *settings = NULL;
-    char *probe = tracer ? find_probe(tracer) : NULL;
+    rp_trace_result result = {.code = RP_INTERNAL};
+    char *tracer = rp_trace_find_tracer(&error);
     char *capture = tracer ? rp_finish_capture_name(&r->finish, r->argv, &error) : NULL;
-    if (capture)
-        folder = rp_finish_prepare(&r->finish, capture, &error);
-    r->settings.probe = probe;
-    if (folder)
-        settings = rp_trace_settings_write(&r->settings, folder, &error);
-    if (!settings) {
-        result.code = failed(o, &error, RP_INTERNAL);
-        if (folder)
-            rp_finish_remove(folder);
-        goto out;
-    }
-    const char *injection = getenv("CUDA_INJECTION64_PATH"),
-               *nvtx = getenv("NVTX_INJECTION64_PATH");
-    const rp_launch_variable environment[] = {
-        {"CUDA_INJECTION64_PATH", tracer}, {"ROOFPROF_INJECTION_NEXT", injection},
-        {"NVTX_INJECTION64_PATH", tracer}, {"ROOFPROF_NVTX_NEXT", nvtx},
-        {"ROOFPROF_SPOOL", folder},        {"ROOFPROF_CONFIG", settings}};
-    if (rp_launch(r->argv, environment, sizeof environment / sizeof environment[0], &result,
-                  &error) ||
-        !result.started) {
-        rp_options_fail(o, &error);
-        rp_finish_remove(folder);
-        goto out;
-    }
-    if (make_capture(folder, capture, &made, &error)) {
-        rp_options_fail(o, &error);
-        fprintf(stderr,
-                "roofprof: what was traced is in %s; roofprof recover makes a capture of it\n",
-                folder);
-        goto out;
-    }
-    if (made) {
+    r->trace.tracer = tracer;
+    r->trace.capture = capture;
+    r->trace.settings = &r->settings;
+    if (!capture || rp_trace_program(&r->trace, &r->finish, r->argv, &result, &error))
+        failed(o, &error, result.code);
+    if (result.made) {
         rp_finish_show(&r->finish, capture);
         fprintf(stderr, "roofprof: capture %s\n", capture);
     }
-    if (!r->keep)
-        rp_finish_remove(folder);
-out:
     free(tracer);
-    free(probe);
-    free(settings);
     free(capture);
-    free(folder);
     return result.code;
 }
 
@@ -413,7 +286,7 @@ static int emulate(const rp_options *o, run_options *r) {
     rp_error error = {0};
     rp_emulate_result result = {.exit_code = RP_INTERNAL};
     char *capture = rp_finish_capture_name(&r->finish, r->argv, &error);
-    char *tracer = r->mode_asked ? find_tracer(&error) : NULL;
+    char *tracer = r->mode_asked ? rp_trace_find_tracer(&error) : NULL;
     r->emulate.capture = capture;
     r->emulate.hwdb = r->finish.hwdb;
     r->emulate.tracer = tracer;
@@ -449,7 +322,7 @@ static int list_emulated(const rp_options *o, const run_options *r) {
 
 int rp_cmd_run(int argc, char **argv) {
     rp_options o = RP_OPTIONS(argc, argv, table, "PROGRAM [ARGUMENT]...", intro, outro);
-    run_options r = {.settings = RP_TRACE_SETTINGS_INIT};
+    run_options r = {.settings = RP_TRACE_SETTINGS_INIT, .trace = {.runs = 1}};
     int option;
     while ((option = rp_options_next(&o)) > RP_OPTION_POSITIONAL)
         if (!set_option(&o, &r, option))

@@ -229,6 +229,24 @@ options)
     "$ROOFPROF" --kernel "$(printf 'a\nprobe /bin/true')" -- "$TARGET" loop 1 >out 2>err
     check "a pattern of two lines" 125 $?
     ;;
+runs)
+    # Twice: times of the first run, counters of the second.
+    "$ROOFPROF" -q -o a.roof --mode replay --runs 2 -- "$TARGET" loop 30 >out 2>err
+    check "exit code" 42 $?
+    contains "a program that fails runs once" "not run again" err
+    check "it ran once" "target: out" "$(cat out)"
+    check "launches" 90 "$(query "select count(*) from launches")"
+    "$ROOFPROF" -q -o a.roof --mode replay --runs 2 -- /bin/sh -c "$TARGET loop 30; exit 0" >out 2>err
+    check "exit code" 0 $?
+    check "it ran twice" 2 "$(grep -c 'target: out' out)"
+    check "launches" 90 "$(query "select count(*) from launches")"
+    check "times are those of the first" "20000.0" "$(query "select distinct time_ns from launches l join configs c on c.id=l.config join kernels k on k.id=c.kernel where k.name='saxpy'")"
+    check "saxpy's bytes" 30 "$(query "select count(*) from quantities q join launches l on l.id=q.launch join configs c on c.id=l.config join kernels k on k.id=c.kernel where k.name='saxpy' and q.dram_read_bytes = 2016")"
+    check "nothing is left" "a.roof" "$(ls -d a.roof*)"
+    # Without counters the first run is the capture.
+    FAKE_PROBE=cuptiRangeProfilerEnable=35 "$ROOFPROF" -q -o a.roof --mode replay --runs 2 -- /bin/sh -c "$TARGET loop 30; exit 0" >out 2>err
+    check "launches without counters" 90 "$(query "select count(*) from launches")"
+    ;;
 kill)
     for mode in sampled replay; do
         "$ROOFPROF" -q --mode $mode -o a.roof -- "$TARGET" forever >out 2>err &
