@@ -143,7 +143,9 @@ static rp_code print(const diff_options *d, const rp_diff *diff, rp_error *error
     char *path = d->output ? rp_options_output_name(d->output, error) : NULL;
     if (d->output && !path)
         return error->code;
-    rp_code code = rp_output_open(&output, path, error);
+    rp_code code = rp_file_spare(path, d->files, 2, error);
+    if (code == RP_OK)
+        code = rp_output_open(&output, path, error);
     free(path);
     if (code != RP_OK)
         return code;

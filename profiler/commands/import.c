@@ -69,7 +69,9 @@ static int import_and_print(const rp_options *options, const char *const *files,
     if (!path)
         return output ? rp_options_fail(options, &error) : RP_INTERNAL;
     rp_temp_handle_signals();
-    rp_code code = import_files(files, n, path, &profile, &error);
+    rp_code code = rp_file_spare(path, files, n, &error);
+    if (code == RP_OK)
+        code = import_files(files, n, path, &profile, &error);
     if (code == RP_OK) {
         code = rp_made_print(path, &profile, json, &error);
         rp_profile_free(&profile);

@@ -73,7 +73,8 @@ typedef struct plot_options {
 
 static bool set_size(const rp_options *o, plot_options *p) {
     char rest;
-    if (sscanf(o->value, "%dx%d%c", &p->plot.width, &p->plot.height, &rest) == 2)
+    if (sscanf(o->value, "%5dx%5d%c", &p->plot.width, &p->plot.height, &rest) == 2 &&
+        p->plot.width > 0 && p->plot.height > 0)
         return true;
     rp_options_error(o, "--size '%s' is not WxH, as in 1600x1000", o->value);
     return false;

@@ -6,6 +6,7 @@
 
 #include "capture/ingest.h"
 #include "commands/options.h"
+#include "support/file.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,7 +16,7 @@
 enum option { OUTPUT };
 
 static const rp_option table[] = {
-    [OUTPUT] = {"output", 'o', "FILE", "the capture (default: recovered.roof)"},
+    [OUTPUT] = {"output", 'o', "FILE", "the capture (default: recovered.roof; %p %h %r %%)"},
 };
 
 static const char intro[] =
@@ -64,6 +65,18 @@ static rp_code recover(const char *const *spools, size_t n, const char *output, 
     return RP_OK;
 }
 
+/* OUTPUT as given: it may hold %p, %h and %r, as every name of a capture. */
+static rp_code recover_as(const char *const *spools, size_t n, const char *pattern,
+                          rp_error *error) {
+    char *output = rp_options_output_name(pattern, error);
+    if (!output)
+        return error->code;
+    rp_temp_handle_signals();
+    rp_code code = recover(spools, n, output, error);
+    free(output);
+    return code;
+}
+
 int rp_cmd_recover(int argc, char **argv) {
     rp_options o = RP_OPTIONS(argc, argv, table, "SPOOL...", intro, NULL);
     const char **spools = calloc((size_t)argc, sizeof *spools), *output = "recovered.roof";
@@ -79,7 +92,7 @@ int rp_cmd_recover(int argc, char **argv) {
         result = option == RP_OPTION_HELP ? RP_OK : RP_USAGE;
     else if (n == 0)
         result = rp_options_error(&o, "no SPOOL is given");
-    else if ((result = (int)recover(spools, n, output, &error)) != RP_OK)
+    else if ((result = (int)recover_as(spools, n, output, &error)) != RP_OK)
         rp_options_fail(&o, &error);
     free(spools);
     return result;

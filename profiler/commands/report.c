@@ -253,7 +253,9 @@ static rp_code print(const rp_options *o, const report_options *r, rp_report *re
     rp_error no_picture = {0};
     if (r->output && !path)
         return error->code;
-    rp_code code = r->order ? rp_report_sort(report, r->order, error) : RP_OK;
+    rp_code code = rp_file_spare(path, r->input.files, r->input.file_count, error);
+    if (code == RP_OK && r->order)
+        code = rp_report_sort(report, r->order, error);
     if (code == RP_OK)
         code = rp_output_open(&output, path, error);
     free(path);

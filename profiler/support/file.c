@@ -239,6 +239,15 @@ const char *rp_file_repeated(const char *const *paths, size_t n) {
     return NULL;
 }
 
+rp_code rp_file_spare(const char *output, const char *const *inputs, size_t n, rp_error *error) {
+    for (size_t i = 0; output && i < n; i++)
+        if (rp_file_repeated((const char *[]){output, inputs[i]}, 2))
+            return rp_fail(error, RP_USAGE,
+                           "the output \"%s\" is an input, which would be lost; give another name",
+                           output);
+    return RP_OK;
+}
+
 rp_code rp_file_head(const char *path, unsigned char *buffer, size_t *length, rp_error *error) {
     struct stat info;
     if (stat(path, &info) != 0)

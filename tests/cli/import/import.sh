@@ -131,6 +131,8 @@ json 'd["launches"] == 4 and d["schema"] == "roofprof.capture/1"'
 rm rank1.csv
 expect 3 merge times.csv ./times.csv -o twice.roof
 complains 'given twice'
+expect 2 import counts.csv -o counts.csv
+complains 'which would be lost'
 expect 3 import counts.csv counts.csv
 complains 'given twice'
 expect 2 merge times.csv

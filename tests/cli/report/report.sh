@@ -128,6 +128,10 @@ expect 3 profile.csv ./profile.csv
 complains 'given twice'
 expect 3 profile.csv -k 'no such kernel'
 complains "'roofprof report profile.csv'"
+cp profile.csv before.csv
+expect 2 profile.csv -d A100-SXM4-40GB -o ./profile.csv
+complains 'which would be lost'
+cmp profile.csv before.csv || fail 'the input was overwritten'
 { header; launch 0 untimed 1 'n/a' 100 1; } >untimed.csv
 expect 0 untimed.csv -d A100-SXM4-40GB
 says 'GPU time   n/a'

@@ -271,6 +271,12 @@ static void test_repeated(void **state) {
     assert_string_equal(rp_file_repeated((const char *[]){"a", "b", "c"}, 3), "c");
     assert_string_equal(rp_file_repeated((const char *[]){"b", "a", "./d"}, 3), "./d");
     assert_null(rp_file_repeated(NULL, 0));
+    rp_error error;
+    const char *inputs[] = {"a", "d"};
+    assert_int_equal(rp_file_spare("b", inputs, 2, &error), RP_USAGE);
+    assert_int_equal(rp_file_spare("none", inputs, 2, &error), RP_OK);
+    assert_int_equal(rp_file_spare("b", inputs, 1, &error), RP_OK);
+    assert_int_equal(rp_file_spare(NULL, inputs, 2, &error), RP_OK);
     assert_int_equal(system("rm a b c d"), 0);
 }
 
