@@ -5,6 +5,7 @@
  */
 #include "commands/commands.h"
 
+#include "commands/options.h"
 #include "support/error.h"
 #include <fcntl.h>
 #include <stdbool.h>
@@ -103,6 +104,15 @@ static int help(int argc, char **argv) {
     return c->run(2, arguments);
 }
 
+/* A program that is not there, and has nearly the name of a command, was meant to be one. */
+static void suggest(const char *word) {
+    for (const command *c = commands; c->name; c++)
+        if (!strchr(word, '/') && rp_options_edits(word, strlen(word), c->name, 2) <= 2) {
+            fprintf(stderr, "roofprof: did you mean the command '%s'?\n", c->name);
+            return;
+        }
+}
+
 /* argv[0] of a wrapped run is "run"; what follows is as the user typed it. */
 static int wrap(int argc, char **argv) {
     static char name[] = "run", emulated[] = "emulate";
@@ -117,7 +127,10 @@ static int wrap(int argc, char **argv) {
               stderr);
         return RP_USAGE;
     }
-    return c->run(argc, argv);
+    int code = c->run(argc, argv);
+    if (code == 127)
+        suggest(argv[1]);
+    return code;
 }
 
 static int dispatch(int argc, char **argv) {

@@ -41,9 +41,9 @@ executed, 127 it was not found.
 .B ROOFPROF_CUPTI
 The libcupti.so that the tracer shall use; nothing else is then looked for.
 .TP
-.B ROOFPROF_HWDB, ROOFPROF_PLOTS, ROOFPROF_TRACER
-Where the hardware database, the gnuplot scripts and the tracer library are, if not where they were
-installed.
+.B ROOFPROF_HWDB, ROOFPROF_PLOTS, ROOFPROF_TRACER, ROOFPROF_EMULATOR
+Where the hardware database, the gnuplot scripts, the tracer library and the emulated CUDA libraries
+are, if not where they were installed.
 .TP
 .B XDG_DATA_HOME
 Its folder roofprof/ holds the user's own records of devices (default ~/.local/share).
@@ -54,6 +54,9 @@ No colours in terminals.
 .TP
 .B PROGRAM.roof
 The capture, an SQLite database; its tables are described in docs/capture.md.
+.TP
+.B share/doc/roofprof/docs/README.md
+Under the prefix of the installation: the manual, a chapter a command.
 .SH SEE ALSO
 .BR gnuplot (1),
 .BR sqlite3 (1)

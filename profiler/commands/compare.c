@@ -555,6 +555,6 @@ int rp_cmd_compare(int argc, char **argv) {
     if (option != RP_OPTION_END)
         return option == RP_OPTION_HELP ? RP_OK : RP_USAGE;
     if (!r.count)
-        return rp_options_error(&o, "which devices?");
+        return rp_options_error(&o, "no DEVICE is given");
     return compare(&r, &error) == RP_OK ? RP_OK : rp_options_fail(&o, &error);
 }

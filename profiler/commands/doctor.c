@@ -5,6 +5,7 @@
  */
 #include "commands/commands.h"
 
+#include "commands/emulate.h"
 #include "commands/options.h"
 #include "hwdb/hwdb.h"
 #include "output/document.h"
@@ -15,6 +16,7 @@
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -60,7 +62,7 @@ static void finding(doctor *d, const char *what, state s, const char *remedy, co
     if (s == GOOD)
         remedy = "";
     if (d->format != RP_FORMAT_JSON && d->format != RP_FORMAT_CSV) {
-        rp_document_item(d->page, "%-8s %s: %s%s%s", names[s], what, text, *remedy ? ". " : "",
+        rp_document_item(d->page, "%-8s %s: %s%s%s", names[s], what, text, *remedy ? "; " : "",
                          remedy);
         return;
     }
@@ -387,7 +389,8 @@ static bool program_answers(const char *program, const char *argument, char *lin
 }
 
 static void check_tools(doctor *d, const rp_hwdb *db, const rp_error *error) {
-    char line[256];
+    char line[PATH_MAX];
+    rp_error missing = {0};
     if (program_answers("gnuplot", "--version", line, sizeof line))
         finding(d, "pictures", GOOD, "", "%s", line);
     else
@@ -395,6 +398,11 @@ static void check_tools(doctor *d, const rp_hwdb *db, const rp_error *error) {
                 "install it (Debian: apt install gnuplot-nox); --ascii works "
                 "without",
                 "gnuplot is not installed");
+    if (rp_emulate_find(line, &missing) == RP_OK)
+        finding(d, "emulated device", GOOD, "", "%s", line);
+    else
+        finding(d, "emulated device", BAD, "install roofprof with cmake --install", "%s",
+                missing.message);
     if (db)
         finding(d, "devices known", GOOD, "", "%zu, from %s", rp_hwdb_count(db),
                 rp_hwdb_folder(db));

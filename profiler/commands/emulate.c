@@ -9,11 +9,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const char help[] =
+    "usage: roofprof emulate DEVICE [OPTION]... PROGRAM [ARGUMENT]...\n"
+    "\n"
+    "The same as 'roofprof run --emulate DEVICE ...': PROGRAM runs on an emulated device,\n"
+    "without a GPU; what it does is counted exactly, its times are modelled. DEVICE is a\n"
+    "name of the hardware database, or several: H100:2,A100. 'roofprof emulate list' shows\n"
+    "them, 'roofprof run --help' the options, docs/emulator.md what a program needs.\n"
+    "\n"
+    "examples:\n"
+    "  roofprof emulate list\n"
+    "  roofprof emulate H100 --plot train.png ./train\n";
+
 int rp_cmd_emulate(int argc, char **argv) {
-    static char run[] = "run", option[] = "--emulate", help[] = "--help";
+    static char run[] = "run", option[] = "--emulate";
     if (argc >= 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
-        char *words[] = {run, help, NULL};
-        return rp_cmd_run(2, words);
+        fputs(help, stdout);
+        return RP_OK;
     }
     if (argc < 2 || argv[1][0] == '-') {
         fputs("roofprof emulate: no DEVICE is given: roofprof emulate DEVICE [OPTION]... PROGRAM "

@@ -8,6 +8,7 @@
 #define RP_COMMANDS_EMULATE_H
 
 #include "support/error.h"
+#include <limits.h>
 #include <stdbool.h>
 
 typedef struct rp_emulate_options {
@@ -34,6 +35,10 @@ typedef struct rp_emulate_result {
  * RP_INPUT before it is started, with the flags that help. */
 rp_code rp_emulate_program(const rp_emulate_options *options, char *const argv[],
                            rp_emulate_result *result, rp_error *error);
+
+/* The folder with the emulated libraries: $ROOFPROF_EMULATOR, else where a build or an installation
+ * puts it beside this executable. RP_MACHINE: it is not there. */
+rp_code rp_emulate_find(char folder[PATH_MAX], rp_error *error);
 
 /* The devices that can be emulated, one a line, on stdout. */
 rp_code rp_emulate_list(const char *hwdb, rp_error *error);

@@ -27,9 +27,7 @@ enum { MAX_PROCESSES = 4096 };
 /* ---- Where things are
  * ----------------------------------------------------------------------------- */
 
-/* The folder with the emulated runtime: $ROOFPROF_EMULATOR, else beside this executable, in the
- * build tree or as it was installed. */
-static rp_code find_door(char folder[PATH_MAX], rp_error *error) {
+rp_code rp_emulate_find(char folder[PATH_MAX], rp_error *error) {
     static const char *const places[] = {"../lib/emulator", "../lib/roofprof/emulator",
                                          "../lib64/roofprof/emulator",
                                          "../lib/" ROOFPROF_MULTIARCH "/roofprof/emulator"};
@@ -38,6 +36,10 @@ static rp_code find_door(char folder[PATH_MAX], rp_error *error) {
     if (told && *told) {
         if (!realpath(told, folder))
             return rp_fail(error, RP_MACHINE, "ROOFPROF_EMULATOR=%s: %s", told, strerror(errno));
+        snprintf(file, sizeof file, "%s/libcudart.so.13", folder);
+        if (access(file, R_OK))
+            return rp_fail(error, RP_MACHINE, "ROOFPROF_EMULATOR=%s: no libcudart.so.13 is in it",
+                           told);
         return RP_OK;
     }
     ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
@@ -326,7 +328,7 @@ rp_code rp_emulate_program(const rp_emulate_options *options, char *const argv[]
                            rp_emulate_result *result, rp_error *error) {
     char door[PATH_MAX], spool[PATH_MAX];
     *result = (rp_emulate_result){.exit_code = RP_INTERNAL};
-    rp_code code = find_door(door, error);
+    rp_code code = rp_emulate_find(door, error);
     if (code == RP_OK)
         code = inspect(options, argv[0], error);
     if (code == RP_OK)

@@ -58,8 +58,8 @@ static void print_option(const rp_option *option) {
 }
 
 static void print_help(const rp_options *options) {
-    printf("usage: roofprof %s [OPTION]... %s\n\n%s\n", options->argv[0], options->usage,
-           options->intro);
+    printf("usage: roofprof %s [OPTION]...%s%s\n\n%s\n", options->argv[0],
+           *options->usage ? " " : "", options->usage, options->intro);
     for (size_t i = 0; i < options->count; i++)
         print_option(&options->table[i]);
     static const rp_option help = {"help", 'h', NULL, "this text"};
@@ -68,8 +68,7 @@ static void print_help(const rp_options *options) {
         printf("\n%s", options->outro);
 }
 
-/* Edits between two names, at most 3: enough to guess what was meant. */
-static int distance(const char *a, size_t length, const char *b, int limit) {
+int rp_options_edits(const char *a, size_t length, const char *b, int limit) {
     size_t other = strlen(b);
     if (length == 0 || other == 0 || limit == 0)
         return length == other && (length == 0 || memcmp(a, b, length) == 0)
@@ -77,10 +76,10 @@ static int distance(const char *a, size_t length, const char *b, int limit) {
                    : (int)(length > other ? length - other : other - length) +
                          (length && other ? 1 : 0);
     if (*a == *b)
-        return distance(a + 1, length - 1, b + 1, limit);
-    int best = distance(a + 1, length - 1, b + 1, limit - 1);
-    int skip = distance(a + 1, length - 1, b, limit - 1),
-        add = distance(a, length, b + 1, limit - 1);
+        return rp_options_edits(a + 1, length - 1, b + 1, limit);
+    int best = rp_options_edits(a + 1, length - 1, b + 1, limit - 1);
+    int skip = rp_options_edits(a + 1, length - 1, b, limit - 1),
+        add = rp_options_edits(a, length, b + 1, limit - 1);
     best = skip < best ? skip : best;
     best = add < best ? add : best;
     return best + 1;
@@ -90,7 +89,7 @@ static int unknown(const rp_options *options, const char *word, size_t length) {
     int best = 4;
     const char *nearest = NULL;
     for (size_t i = 0; i < options->count; i++) {
-        int d = distance(word + 2, length - 2, options->table[i].name, 3);
+        int d = rp_options_edits(word + 2, length - 2, options->table[i].name, 3);
         if (d < best) {
             best = d;
             nearest = options->table[i].name;

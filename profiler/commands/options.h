@@ -69,6 +69,10 @@ void rp_options_say_taken(const char *command, const char *name, const rp_device
  * replaced, the caller's to free; NULL with ERROR filled (RP_USAGE) for another letter. */
 char *rp_options_output_name(const char *pattern, rp_error *error);
 
+/* Edits between the LENGTH letters at A and the name B, looked for up to LIMIT (3 or less; the cost
+ * grows with 3 to its power): enough to guess what was meant. */
+int rp_options_edits(const char *a, size_t length, const char *b, int limit);
+
 /* Values: the whole of TEXT must be a number in range. On failure the usage error is printed and
  * false returned. Sizes and counts take k M G T (and Ki Mi Gi Ti) and 1e9. */
 bool rp_options_integer(const rp_options *options, const char *name, int64_t least, int64_t most,

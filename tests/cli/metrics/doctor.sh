@@ -20,7 +20,17 @@ python3 -c "import json,sys; d=json.load(open(sys.argv[1])); assert d['schema']=
 
 # Nothing of it: each gap with its remedy, and no crash.
 ROOFPROF_CUPTI=/nonexistent PATH=/nonexistent "$roofprof" doctor >"$folder/out" || failures=$((failures + 1))
-has "gnuplot is not installed"
+has "gnuplot is not installed; install it"
+
+# The emulated device: where it is, or what to do.
+mkdir "$folder/emulated"
+ROOFPROF_EMULATOR=$folder/emulated "$roofprof" doctor >"$folder/out" || failures=$((failures + 1))
+has "missing emulated device: ROOFPROF_EMULATOR=$folder/emulated: no libcudart"
+: >"$folder/emulated/libcudart.so.13"
+ROOFPROF_EMULATOR=$folder/emulated "$roofprof" doctor >"$folder/out" || failures=$((failures + 1))
+has "ok emulated device: $folder/emulated"
+ROOFPROF_EMULATOR=/nonexistent "$roofprof" doctor >"$folder/out" || failures=$((failures + 1))
+has "missing emulated device: ROOFPROF_EMULATOR=/nonexistent"
 "$roofprof" doctor too much >/dev/null 2>&1
 [ $? -eq 2 ] || failures=$((failures + 1))
 exit $((failures > 0))

@@ -32,9 +32,7 @@ sed -n '/^commands:/,/^$/p' help | awk 'NR > 1 && NF { print $1 }' | grep -v '^h
 [ -s names ] || fail 'no command is listed'
 while read -r name; do
     expect 0 "$name" --help
-    word=$name
-    [ "$name" = emulate ] && word=run # another way to write `run --emulate`
-    grep -q "^usage: roofprof $word" out || fail "$name --help: $(head -1 out)"
+    grep -q "^usage: roofprof $name" out || fail "$name --help: $(head -1 out)"
     [ -s err ] && fail "$name --help writes to stderr"
     cp out one
     expect 0 help "$name"
@@ -46,6 +44,9 @@ done <names
 if grep -qx run names; then
     expect 127 ./no-such-program
     expect 127 -- ./report
+    grep -q 'did you mean' err && fail "$(cat err)"
+    expect 127 reprot train.roof
+    grep -q "did you mean the command 'report'" err || fail "$(cat err)"
 fi
 
 # closed streams: what is said goes nowhere, never into a file that was opened since
