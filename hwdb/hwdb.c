@@ -68,8 +68,9 @@ static const char *const link_columns[] = {"link",         "generation", "gbs_pe
 static const char *const link_keys[] = {"link", NULL};
 static const char *const rule_columns[] = {"quantity", "chips",  "metric", "factor", "profile",
                                            "estimate", "source", "note",   NULL};
-static const char *const ceiling_columns[] = {"device",     "ceiling", "value", "unit", "clock_mhz",
-                                              "provenance", "source",  "note",  NULL};
+static const char *const ceiling_columns[] = {
+    "device", "ceiling", "value",  "unit",          "clock_mhz", "provenance", "source",
+    "note",   "uuid",    "driver", "power_limit_w", "date",      NULL};
 static const char *const ceiling_keys[] = {"device", "ceiling", NULL};
 static const char *const no_keys[] = {NULL};
 
@@ -183,34 +184,56 @@ static void add_links(rp_hwdb *db, const rp_device *device, rp_ceiling_list *lis
     rp_ceilings_add(list, &c);
 }
 
-/* What calibrate, or the user, wrote down for this device. */
+/* Newest first; a record without a date, which somebody wrote by hand, before all others. */
+static bool is_newer(const char *a, const char *b) {
+    return !*a ? *b != 0 : *b && strcmp(a, b) > 0;
+}
+
+static bool make_recorded(rp_hwdb *db, const rp_hw_row *row, rp_ceiling *c) {
+    const rp_hw_table *t = &db->ceilings_table;
+    const char *unit = text_of(t, row, "unit"), *provenance = text_of(t, row, "provenance");
+
+    if (!rp_ceiling_from_key(text_of(t, row, "ceiling"), c)) {
+        rp_fail(db->error, RP_INPUT, "%s:%d: \"%.60s\" is no ceiling (as in fp16_tensor, dram)",
+                row->file, row->line, text_of(t, row, "ceiling"));
+        return false;
+    }
+    if (strcmp(unit, "B/s") && strcmp(unit, "FLOP/s") && strcmp(unit, "OP/s")) {
+        rp_fail(db->error, RP_INPUT, "%s:%d: the unit must be B/s, FLOP/s or OP/s", row->file,
+                row->line);
+        return false;
+    }
+    c->rate = number_of(db, t, row, "value");
+    c->clock_hz = number_of(db, t, row, "clock_mhz") * 1e6;
+    c->source = text_of(t, row, "source");
+    c->uuid = text_of(t, row, "uuid");
+    c->driver = text_of(t, row, "driver");
+    c->date = text_of(t, row, "date");
+    c->provenance = !*provenance || !strcmp(provenance, "calibrated") ? RP_CALIBRATED
+                    : !strcmp(provenance, "emulated")                 ? RP_EMULATED
+                                                                      : RP_USER;
+    return true;
+}
+
+/* What calibrate, or the user, wrote down for this device: of several records the first counts. */
 static void add_recorded(rp_hwdb *db, const rp_device *device, rp_ceiling_list *list) {
     const rp_hw_table *t = &db->ceilings_table;
+    const size_t first = list->count;
 
     for (size_t r = 0; r < t->row_count; r++) {
-        const rp_hw_row *row = &t->rows[r];
-        const char *unit = text_of(t, row, "unit"), *provenance = text_of(t, row, "provenance");
         rp_ceiling c;
-
-        if (strcmp(text_of(t, row, "device"), device->name))
+        if (strcmp(text_of(t, &t->rows[r], "device"), device->name))
             continue;
-        if (!rp_ceiling_from_key(text_of(t, row, "ceiling"), &c)) {
-            rp_fail(db->error, RP_INPUT, "%s:%d: \"%.60s\" is no ceiling (as in fp16_tensor, dram)",
-                    row->file, row->line, text_of(t, row, "ceiling"));
+        if (!make_recorded(db, &t->rows[r], &c))
             return;
-        }
-        if (strcmp(unit, "B/s") && strcmp(unit, "FLOP/s") && strcmp(unit, "OP/s")) {
-            rp_fail(db->error, RP_INPUT, "%s:%d: the unit must be B/s, FLOP/s or OP/s", row->file,
-                    row->line);
-            return;
-        }
-        c.rate = number_of(db, t, row, "value");
-        c.clock_hz = number_of(db, t, row, "clock_mhz") * 1e6;
-        c.source = text_of(t, row, "source");
-        c.provenance = !*provenance || !strcmp(provenance, "calibrated") ? RP_CALIBRATED
-                       : !strcmp(provenance, "emulated")                 ? RP_EMULATED
-                                                                         : RP_USER;
+        const size_t before = list->count;
         rp_ceilings_add(list, &c);
+        for (size_t i = before; list->count > before && i > first; i--) {
+            if (!is_newer(c.date, list->items[i - 1].date))
+                break;
+            list->items[i] = list->items[i - 1];
+            list->items[i - 1] = c;
+        }
     }
 }
 
@@ -550,17 +573,21 @@ static rp_code read_folder(rp_hwdb *db, const char *folder, bool overlay) {
     return RP_OK;
 }
 
-static rp_code read_user_folder(rp_hwdb *db) {
+bool rp_hwdb_user_folder(char *path, size_t size) {
     const char *data = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
-    char folder[PATH_MAX];
 
     if (data && *data == '/')
-        snprintf(folder, sizeof folder, "%s/roofprof", data);
+        snprintf(path, size, "%s/roofprof", data);
     else if (home && *home == '/')
-        snprintf(folder, sizeof folder, "%s/.local/share/roofprof", home);
+        snprintf(path, size, "%s/.local/share/roofprof", home);
     else
-        return RP_OK;
-    return read_folder(db, folder, true);
+        return false;
+    return true;
+}
+
+static rp_code read_user_folder(rp_hwdb *db) {
+    char folder[PATH_MAX];
+    return rp_hwdb_user_folder(folder, sizeof folder) ? read_folder(db, folder, true) : RP_OK;
 }
 
 static rp_code read_overlay(rp_hwdb *db, const char *path) {

@@ -77,6 +77,8 @@ typedef struct rp_ceiling {
     double clock_hz;          /* the SM (or memory) clock behind it; NaN not known */
     rp_provenance provenance; /* DATASHEET, THEORETICAL, CALIBRATED ... */
     const char *source;       /* where the number is from; lives with the database */
+    /* Of calibrated records; NULL or "" not known: the very device, its driver then, and when. */
+    const char *uuid, *driver, *date;
 } rp_ceiling;
 
 /* "fp16_tensor", "fp16_acc16_tensor", "fp32_vector", "int8_tensor_sparse"; or the level's name. */
@@ -135,12 +137,18 @@ typedef struct rp_device_identity {
 typedef struct rp_device_match {
     const rp_device *device; /* NULL: no row; `derived` may then hold one made from ops(cc) */
     rp_device derived; /* name and ceilings from SMs x ops(cc) x clock, 2 x memory clock x bus/8 */
-    rp_ceiling derived_ceilings[64];
+    rp_ceiling derived_ceilings[128];
     char how[160]; /* "PCI id", "name", "chip, SM count and memory clock", "derived ..." */
     bool certain;  /* false: a guess among same-name parts; say so */
 } rp_device_match;
+/* Calibrated records that carry the UUID of another device than identity's are left out: `device`
+ * is then the match's own copy of the row, so a match must not be moved. */
 rp_code rp_hwdb_match(const rp_hwdb *db, const rp_device_identity *identity, rp_device_match *match,
                       rp_error *error);
+
+/* $XDG_DATA_HOME/roofprof (default ~/.local/share/roofprof), where the user's own records are; false
+ * if neither variable is set. */
+bool rp_hwdb_user_folder(char *path, size_t size);
 
 /* The ceiling of KEY-fields as should be drawn: calibrated if there is one, else theoretical at
  * CLOCK_HZ (NaN: nominal), else datasheet. NULL: none, and that is for the caller to say. */

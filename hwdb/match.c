@@ -510,6 +510,31 @@ static bool match_by_name(const rp_hwdb *db, const rp_device_identity *id, rp_de
     return true;
 }
 
+/* Whether C was measured on another device than the one asked for. */
+static bool is_foreign(const rp_ceiling *c, const rp_device_identity *id) {
+    return c->provenance == RP_CALIBRATED && c->uuid && *c->uuid && id->uuid && *id->uuid &&
+           strcmp(c->uuid, id->uuid) != 0;
+}
+
+/* Leaves out what was measured on other devices of the same name. */
+static void drop_foreign(rp_device_match *match, const rp_device_identity *id) {
+    const rp_device *row = match->device;
+    const size_t room = sizeof match->derived_ceilings / sizeof *match->derived_ceilings;
+    size_t foreign = 0, n = 0;
+
+    for (size_t i = 0; row && i < row->ceiling_count; i++)
+        foreign += is_foreign(&row->ceilings[i], id);
+    if (!foreign)
+        return;
+    for (size_t i = 0; i < row->ceiling_count && n < room; i++)
+        if (!is_foreign(&row->ceilings[i], id))
+            match->derived_ceilings[n++] = row->ceilings[i];
+    match->derived = *row;
+    match->derived.ceilings = match->derived_ceilings;
+    match->derived.ceiling_count = n;
+    match->device = &match->derived;
+}
+
 rp_code rp_hwdb_match(const rp_hwdb *db, const rp_device_identity *id, rp_device_match *match,
                       rp_error *error) {
     bool slice = false, tied;
@@ -520,6 +545,7 @@ rp_code rp_hwdb_match(const rp_hwdb *db, const rp_device_identity *id, rp_device
     if (match_by_pci(db, id, match) || match_by_name(db, id, match, &slice)) {
         if (id->sm_count > 0 && match->device->sm_count > id->sm_count && slice)
             make_slice(db, match->device, id, match);
+        drop_foreign(match, id);
         return RP_OK;
     }
     if (collect(db, test_identity, id)) {
@@ -527,6 +553,7 @@ rp_code rp_hwdb_match(const rp_hwdb *db, const rp_device_identity *id, rp_device
         match->certain = false;
         snprintf(match->how, sizeof match->how, "%s, SM count and memory",
                  id->chip && *id->chip ? "chip" : "compute capability");
+        drop_foreign(match, id);
         return RP_OK;
     }
     if (make_derived(db, id, match))
