@@ -39,7 +39,7 @@ typedef struct merger {
     size_t counted_count, counted_capacity;
     int64_t matching; /* the counted launch of the one that is being copied; -1 none */
     double matched_time_ns, matched_count_time_ns;
-    uint64_t matched;
+    uint64_t matched, uncounted; /* launches of TIMES with and without a counted one */
     /* provenances by (config, device, cache) of COUNTS */
     rp_summaries provenances;
     bool has_counts; /* more than times and clocks */
@@ -206,6 +206,7 @@ static rp_code before_launch(void *context, int64_t id, int64_t config, int64_t 
     if (!next_key(&m->in_times, process, config, key))
         return rp_db_no_memory(m->error);
     m->matching = rp_map_get(&m->index, key, sizeof key);
+    m->uncounted += m->matching < 0;
     if (m->matching < 0)
         return RP_OK;
     const counted_launch *counted = &m->counted[m->matching];
@@ -318,6 +319,17 @@ static rp_code note_unmatched(merger *m) {
     return code;
 }
 
+/* A sample stands for the rest of its kernel; a kernel without any has no counts. */
+static rp_code note_uncounted(merger *m) {
+    if (!m->uncounted)
+        return RP_OK;
+    return rp_capture_add_note(
+        m->into, "info", m->error,
+        "%llu of %llu launches with times have no counted counterpart: totals of their kernels "
+        "are estimated from those that have, or not known",
+        (unsigned long long)m->uncounted, (unsigned long long)(m->uncounted + m->matched));
+}
+
 static rp_code note_times(merger *m) {
     double ratio = m->matched_count_time_ns / m->matched_time_ns;
     if (!(fabs(ratio - 1) > 0.1)) /* also when there is nothing to compare */
@@ -368,8 +380,8 @@ static rp_code check_matches(merger *m) {
 rp_code rp_capture_merge(rp_capture *times, rp_capture *counts, rp_capture *into, rp_error *error) {
     merger m = {.times = times, .counts = counts, .into = into, .error = error, .matching = -1};
     static rp_code (*const steps[])(merger *) = {index_counts, copy_times,     check_matches,
-                                                 copy_counts,  note_unmatched, note_times,
-                                                 note_devices};
+                                                 copy_counts,  note_unmatched, note_uncounted,
+                                                 note_times,   note_devices};
     rp_code code = RP_OK;
     for (size_t i = 0; code == RP_OK && i < sizeof steps / sizeof *steps; i++)
         code = steps[i](&m);

@@ -89,6 +89,7 @@ static void test_sampled_counts(void **state) {
     assert_true(p.groups[0].q[RP_Q_DRAM_BYTES].sum == 7);
     assert_int_equal(p.groups[0].cache, RP_CACHE_NATURAL);
     assert_false(has_note(&p, "times as long"));
+    assert_false(has_note(&p, "counterpart"));
     rp_profile_free(&p);
 }
 
@@ -102,6 +103,7 @@ static void test_disagreement(void **state) {
     assert_int_equal(p.groups[1].q[RP_Q_DRAM_BYTES].n, 0);
     assert_true(has_note(&p, "2 of 3 counted launches have no counterpart"));
     assert_true(has_note(&p, "a with grid 1 x 1 x 1"));
+    assert_true(has_note(&p, "1 of 2 launches with times have no counted counterpart"));
     rp_profile_free(&p);
 }
 
