@@ -32,7 +32,8 @@ typedef struct span {
 
 typedef struct config {
     spool_config record;
-    int64_t id; /* in the capture; -1 not added yet */
+    int64_t id;   /* in the capture; -1 not added yet */
+    int64_t twin; /* with_registers: its index; -1 not looked for yet */
 } config;
 
 typedef struct device {
@@ -180,7 +181,7 @@ static rp_code collect_config(ingest *in, const uint8_t *payload, size_t length)
             return no_memory(in);
         in->configs = grown;
     }
-    in->configs[in->config_count++] = (config){c, -1};
+    in->configs[in->config_count++] = (config){c, -1, -1};
     return RP_OK;
 }
 
@@ -467,7 +468,7 @@ static rp_code end_launch(ingest *in, const rp_launch_record *launch, uint32_t o
     in->kernels++;
     if (code || !counted)
         return code;
-    in->counted++;
+    in->counted += in->counts.metrics[counted->record.metrics].count > 0;
     return rp_spool_counts_add(&in->counts, counted, in->capture, id, count_provenance(in, ordinal),
                                in->error);
 }
@@ -522,16 +523,22 @@ static rp_code add_kernel(ingest *in, const spool_kernel *k, int64_t node) {
     return end_launch(in, &launch, in->configs[k->config].record.device, counted);
 }
 
+static bool same_shape(const spool_config *a, const spool_config *b) {
+    return a->name == b->name && a->device == b->device && a->context == b->context &&
+           !memcmp(a->grid, b->grid, sizeof a->grid) &&
+           !memcmp(a->block, b->block, sizeof a->block) && a->shared_dynamic == b->shared_dynamic;
+}
+
 /* The config that records of the same kernel and shape have: it knows registers and memory. */
 static config *with_registers(ingest *in, config *c) {
-    for (size_t i = 0; i < in->config_count; i++) {
-        const spool_config *a = &c->record, *b = &in->configs[i].record;
-        if (b->registers != SPOOL_NONE && a->name == b->name && a->device == b->device &&
-            a->context == b->context && !memcmp(a->grid, b->grid, sizeof a->grid) &&
-            !memcmp(a->block, b->block, sizeof a->block) && a->shared_dynamic == b->shared_dynamic)
-            return &in->configs[i];
+    if (c->twin < 0) {
+        c->twin = c - in->configs;
+        for (size_t i = 0; i < in->config_count; i++)
+            if (in->configs[i].record.registers != SPOOL_NONE &&
+                same_shape(&c->record, &in->configs[i].record))
+                c->twin = (int64_t)i;
     }
-    return c;
+    return &in->configs[c->twin];
 }
 
 /* While launches are counted CUPTI may leave them without a record: their counters stand alone. */
@@ -675,7 +682,9 @@ static rp_code say_what_is_missing(ingest *in) {
 /* "counted 12 of 4000 launches ..." */
 static rp_code say_what_was_counted(ingest *in) {
     const spool_counted *t = &in->counts.totals;
-    if (in->counts.choosing && in->unchosen) {
+    in->unchosen += in->lost.not_asked;
+    in->summary->unchosen += in->unchosen;
+    if (in->unchosen) {
         rp_code code =
             note(in, "info", "made %" PRIu64 " launches that were not asked for", in->unchosen);
         if (code)

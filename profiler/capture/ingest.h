@@ -12,6 +12,7 @@
 typedef struct rp_ingest_summary {
     uint64_t launches, copies, invalid; /* over all spools */
     uint64_t dropped;                   /* records that CUPTI or the tracer lost */
+    uint64_t unchosen;                  /* launches that --kernel, --range ... left out */
     size_t processes, processes_without_kernels, unfinished;
     char problem[1024]; /* the last that kept a process from being traced; "" none */
 } rp_ingest_summary;

@@ -71,6 +71,11 @@ static void say_nothing_was_launched(const rp_ingest_summary *s) {
             "no GPU or driver here, a CPU-only path was taken, or the work runs in a process that "
             "clears its environment. Without a GPU: roofprof --emulate H100 PROGRAM\n",
             stderr);
+    else if (s->unchosen)
+        fprintf(stderr,
+                "roofprof: the program made %" PRIu64 " launches, and none was asked for: see "
+                "--kernel, --range, --skip, --count, --start-after and --from-api\n",
+                s->unchosen);
     else
         fprintf(
             stderr,

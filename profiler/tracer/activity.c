@@ -19,7 +19,7 @@ enum { VERSION_GRAPH_NODES = 13, VERSION_MEMORY = 15 }; /* CUDA 11.0: Kernel5; 1
 static const cupti_api *cupti;
 static uint32_t cupti_version;
 static atomic_bool stopped;
-static _Atomic uint64_t dropped, discarded, unknown;
+static _Atomic uint64_t dropped, discarded, unknown, not_asked;
 
 /* Completed buffers wait here for the next request: CUPTI asks often, and malloc of 4 MiB maps. */
 static _Atomic(uint8_t *) spare[SPARE];
@@ -49,8 +49,10 @@ static void give_back(uint8_t *buffer) {
 
 static void kernel_record(const record_kernel *r) {
     uint32_t name = names_of_pointer(r->name);
-    if (name != SPOOL_NONE && !select_kernel(name, r->name ? r->name : ""))
+    if (name != SPOOL_NONE && !select_kernel(name, r->name ? r->name : "")) {
+        atomic_fetch_add(&not_asked, 1);
         return;
+    }
     spool_config config = {
         .name = name,
         .device = r->device,
@@ -153,7 +155,8 @@ void activity_buffer_completed(void *context, uint32_t stream, uint8_t *buffer, 
 
 void activity_write_lost(void) {
     static spool_lost written;
-    spool_lost now = {atomic_load(&dropped), atomic_load(&discarded), atomic_load(&unknown)};
+    spool_lost now = {atomic_load(&dropped), atomic_load(&discarded), atomic_load(&unknown),
+                      atomic_load(&not_asked)};
     if (!memcmp(&now, &written, sizeof now))
         return;
     written = now;

@@ -330,10 +330,14 @@ static int choose(const counted *p, uint32_t config) {
     launch_key *key = key_of(config);
     if (!c.first_ns)
         c.first_ns = now();
-    if (!key || over_budget())
-        c.totals.over_budget += key != NULL;
-    else
-        which = schedule_choose(&p->schedule, key, c.window == p ? c.current : -1);
+    int current = c.window == p ? c.current : -1;
+    if (key && over_budget()) {
+        launch_key as_if = *key; /* whether it would have been counted */
+        c.totals.over_budget += schedule_choose(&p->schedule, &as_if, current) >= 0;
+        key->launches++;
+    } else if (key) {
+        which = schedule_choose(&p->schedule, key, current);
+    }
     pthread_mutex_unlock(&c.lock);
     return which;
 }

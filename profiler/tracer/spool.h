@@ -161,6 +161,7 @@ typedef struct spool_lost {
     uint64_t dropped;   /* records that CUPTI dropped for want of buffers */
     uint64_t discarded; /* buffers' records that the tracer had no memory for */
     uint64_t unknown;   /* records of kinds that it does not know */
+    uint64_t not_asked; /* not lost: of kernels that nobody wants to see */
 } spool_lost;
 
 #endif

@@ -105,6 +105,18 @@ threads)
     run replay -- threads 20
     check "launches" 1280 "$(launches threaded "${has_metric}'dram__bytes_read.sum')")"
     ;;
+processes)
+    # A child without exec is left alone, also by counting; contexts come and go.
+    for mode in sampled replay; do
+        run $mode -- fork
+        check "$mode: kernels" "in the parent" "$(query "select name from kernels")"
+        run $mode --budget 0 -- contexts 10
+        check "$mode: launches in two contexts" 20 "$(launches saxpy)"
+        check "$mode: counted in both" 2 "$(query "select count(distinct c.context) from counters v join launches l on l.id = v.key >> 16 join places c on c.id = l.place")"
+        "$ROOFPROF" -q --mode $mode -o a.roof -- "$TARGET" exec >out 2>err
+        check "$mode: exec" 9 $?
+    done
+    ;;
 stray)
     # A range that nobody launched: which values are whose is not known, so none are kept.
     FAKE_STRAY=1 run sampled --budget 0 -- loop 20
@@ -206,7 +218,7 @@ choice)
         run $mode --kernel 'gemm' -- loop 20
         check "$mode --kernel" 20 "$(query "select count(*) from launches")"
         run $mode --kernel '*pattern of nothing' -- loop 20
-        contains "$mode: nothing is chosen" "no kernel was traced" err
+        contains "$mode: nothing is chosen" "60 launches, and none was asked for" err
         run $mode --kernel saxpy --skip 5 --count 7 -- loop 20
         check "$mode --skip --count" 7 "$(query "select count(*) from launches")"
         run $mode --from-api -- api 10

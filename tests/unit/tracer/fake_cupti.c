@@ -38,6 +38,7 @@ EXPORT void fake_memory(uint32_t operation, uint64_t address, uint64_t bytes, ui
 EXPORT void fake_drop(size_t n);
 EXPORT void fake_call(uint32_t cbid);
 EXPORT void fake_captured(const char *name);
+EXPORT void fake_next_context(void);
 EXPORT uint64_t fake_now(void);
 EXPORT void fake_deliver(void);
 
@@ -167,12 +168,25 @@ static void call_back(int domain, uint32_t cbid, const void *data) {
         callback(callback_user, domain, cbid, data);
 }
 
-/* The only context; made by whoever launches first. */
-static char context_object;
+/* The context at hand; the first is made by whoever launches first. */
+static char context_objects[8];
+static uint32_t context_number;
+
+static void *context_now(void) {
+    return &context_objects[context_number];
+}
 
 static void make_context(void) {
-    resource_data data = {.context = &context_object};
+    resource_data data = {.context = context_now()};
     call_back(DOMAIN_RESOURCE, RESOURCE_CONTEXT_CREATED, &data);
+}
+
+/* Destroys it and makes another. */
+void fake_next_context(void) {
+    resource_data data = {.context = context_now()};
+    call_back(DOMAIN_RESOURCE, RESOURCE_CONTEXT_DESTROY_STARTING, &data);
+    context_number++;
+    make_context();
 }
 
 /* A driver call of the target's, around DO (may be NULL). */
@@ -181,8 +195,8 @@ static void driver_call(uint32_t cbid, callback_data *data, void (*work)(void *)
     uint64_t shared = 0;
     int result = 0;
     pthread_once(&once, make_context);
-    data->context = &context_object;
-    data->context_uid = 1;
+    data->context = context_now();
+    data->context_uid = 1 + context_number;
     data->correlation_data = &shared;
     data->return_value = &result;
     data->site = SITE_ENTER;
@@ -199,7 +213,7 @@ static void run_kernel(void *with) {
     unsigned passes = 0;
 #ifndef FAKE_OLD
     if (!r->graph_node)
-        passes = fake_profiler_launch(&context_object, r->name, (uint32_t)r->grid[0]);
+        passes = fake_profiler_launch(context_now(), r->name, (uint32_t)r->grid[0]);
 #endif
     pthread_mutex_lock(&lock);
     for (unsigned i = 0; i < passes || i < 1; i++)
@@ -216,7 +230,7 @@ static void kernel(const char *name, uint32_t grid, uint64_t node, uint64_t star
                        .registers = 32,
                        .start = start,
                        .end = end,
-                       .context = 1,
+                       .context = 1 + context_number,
                        .stream = 7,
                        .grid = {(int32_t)grid, 1, 1},
                        .block = {256, 1, 1},

@@ -24,6 +24,7 @@ static void (*drop)(size_t n);
 static void (*deliver)(void);
 static void (*driver_call)(uint32_t cbid);
 static void (*captured)(const char *name);
+static void (*next_context)(void);
 
 /* The generator is there only if the tracer loaded it; without it the target just does not call. */
 static void find_generator(void) {
@@ -39,6 +40,7 @@ static void find_generator(void) {
     deliver = (void (*)(void))dlsym(library, "fake_deliver");
     driver_call = (void (*)(uint32_t))dlsym(library, "fake_call");
     captured = (void (*)(const char *))dlsym(library, "fake_captured");
+    next_context = (void (*)(void))dlsym(library, "fake_next_context");
 }
 
 static void initialise_cuda(void) {
@@ -180,6 +182,14 @@ static void ranges(long n) {
     }
 }
 
+static void contexts(long n) {
+    for (long i = 0; i < 2 * n; i++) {
+        if (i == n && next_context)
+            next_context();
+        launch("saxpy", 16, 20000);
+    }
+}
+
 static void stuck(void) {
     launch("before", 1, 1000);
     launch("spins", 1, 1000);
@@ -240,6 +250,8 @@ int main(int argc, char **argv) {
         paced(n);
     else if (!strcmp(what, "ranges"))
         ranges(n);
+    else if (!strcmp(what, "contexts"))
+        contexts(n);
     else if (!strcmp(what, "stuck"))
         stuck();
     else if (!strcmp(what, "name"))
