@@ -203,31 +203,52 @@ static cudaError_t copy_3d(const cudaMemcpy3DParms *p, cudaStream_t stream, bool
                     wait);
 }
 
-/* A function that waits, with the two default streams that code may be compiled for. */
-#define EXPORT_SYNC(name, call, ...)                                                               \
+/* A function that waits, with the two default streams that code may be compiled for. TOLD: its
+ * arguments, for observers. */
+#define EXPORT_SYNC_TOLD(name, told, call, ...)                                                    \
     DOOR_EXPORT(cudaError_t, name, __VA_ARGS__) {                                                  \
         const cudaStream_t stream = NULL;                                                          \
-        return door_return(DOOR_CALL(__func__, call));                                             \
+        return door_return(DOOR_CALL_WITH(__func__, told, call));                                  \
     }                                                                                              \
     DOOR_EXPORT(cudaError_t, name##_ptds, __VA_ARGS__) {                                           \
         const cudaStream_t stream = cudaStreamPerThread;                                           \
-        return door_return(DOOR_CALL(__func__, call));                                             \
+        return door_return(DOOR_CALL_WITH(__func__, told, call));                                  \
     }
+#define EXPORT_SYNC(name, call, ...) EXPORT_SYNC_TOLD(name, NULL, call, __VA_ARGS__)
 
 /* A function with a stream as its last argument, likewise. */
-#define EXPORT_ASYNC(name, call, ...)                                                              \
+#define EXPORT_ASYNC_TOLD(name, told, call, ...)                                                   \
     DOOR_EXPORT(cudaError_t, name, __VA_ARGS__, cudaStream_t stream) {                             \
-        return door_return(DOOR_CALL(__func__, call));                                             \
+        return door_return(DOOR_CALL_WITH(__func__, told, call));                                  \
     }                                                                                              \
     DOOR_EXPORT(cudaError_t, name##_ptsz, __VA_ARGS__, cudaStream_t stream) {                      \
         stream = door_per_thread(stream);                                                          \
-        return door_return(DOOR_CALL(__func__, call));                                             \
+        return door_return(DOOR_CALL_WITH(__func__, told, call));                                  \
     }
+#define EXPORT_ASYNC(name, call, ...) EXPORT_ASYNC_TOLD(name, NULL, call, __VA_ARGS__)
 
-EXPORT_SYNC(cudaMemcpy, copy_bytes(to, from, size, kind, stream, true), void *to, const void *from,
-            size_t size, cudaMemcpyKind kind)
-EXPORT_ASYNC(cudaMemcpyAsync, copy_bytes(to, from, size, kind, stream, false), void *to,
-             const void *from, size_t size, cudaMemcpyKind kind)
+/* Arguments in the order of the call, as callbacks get them. */
+typedef struct copy_arguments {
+    void *to;
+    const void *from;
+    size_t size;
+    cudaMemcpyKind kind;
+    cudaStream_t stream;
+} copy_arguments;
+
+typedef struct fill_arguments {
+    void *to;
+    int value;
+    size_t size;
+    cudaStream_t stream;
+} fill_arguments;
+
+EXPORT_SYNC_TOLD(cudaMemcpy, (&(copy_arguments){to, from, size, kind, stream}),
+                 copy_bytes(to, from, size, kind, stream, true), void *to, const void *from,
+                 size_t size, cudaMemcpyKind kind)
+EXPORT_ASYNC_TOLD(cudaMemcpyAsync, (&(copy_arguments){to, from, size, kind, stream}),
+                  copy_bytes(to, from, size, kind, stream, false), void *to, const void *from,
+                  size_t size, cudaMemcpyKind kind)
 EXPORT_SYNC(cudaMemcpy2D,
             copy_rows(to, to_pitch, from, from_pitch, width, height, kind, stream, true), void *to,
             size_t to_pitch, const void *from, size_t from_pitch, size_t width, size_t height,
@@ -360,9 +381,10 @@ static cudaError_t fill_3d(cudaPitchedPtr to, int value, cudaExtent extent, cuda
                     (box){extent.width, extent.height, extent.depth}, stream, false);
 }
 
-EXPORT_SYNC(cudaMemset, fill_rows(to, 0, value, size, 1, stream), void *to, int value, size_t size)
-EXPORT_ASYNC(cudaMemsetAsync, fill_rows(to, 0, value, size, 1, stream), void *to, int value,
-             size_t size)
+EXPORT_SYNC_TOLD(cudaMemset, (&(fill_arguments){to, value, size, stream}),
+                 fill_rows(to, 0, value, size, 1, stream), void *to, int value, size_t size)
+EXPORT_ASYNC_TOLD(cudaMemsetAsync, (&(fill_arguments){to, value, size, stream}),
+                  fill_rows(to, 0, value, size, 1, stream), void *to, int value, size_t size)
 EXPORT_SYNC(cudaMemset2D, fill_rows(to, pitch, value, width, height, stream), void *to,
             size_t pitch, int value, size_t width, size_t height)
 EXPORT_ASYNC(cudaMemset2DAsync, fill_rows(to, pitch, value, width, height, stream), void *to,

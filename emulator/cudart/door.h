@@ -163,10 +163,12 @@ cudaError_t door_not_supported(const char *function);
 void door_api_enter(emu_domain domain, const char *function, const char *symbol,
                     const void *parameters);
 int door_api_exit(int result);
-/* The value of CALL, an expression of cudaError_t, told as FUNCTION. */
-#define DOOR_CALL(function, call)                                                                  \
-    (door_api_enter(EMU_DOMAIN_RUNTIME, function, NULL, NULL),                                     \
+/* The value of CALL, an expression of cudaError_t, told as FUNCTION; ARGUMENTS as observers get
+ * them, NULL: they are not shown. */
+#define DOOR_CALL_WITH(function, arguments, call)                                                  \
+    (door_api_enter(EMU_DOMAIN_RUNTIME, function, NULL, arguments),                                \
      (cudaError_t)door_api_exit((int)(call)))
+#define DOOR_CALL(function, call) DOOR_CALL_WITH(function, NULL, call)
 /* The domain of the outermost call that this thread is in; 0: none. */
 emu_domain door_api_domain(void);
 uint32_t door_api_correlation(void);

@@ -15,32 +15,37 @@ enum { PITCH_ALIGNMENT = 512 };
 /* ---- Where a pointer points ---------------------------------------------------------------------
  */
 
-static const door_shared *find_registered(uint64_t address) {
+static const door_shared *find_shared(uint64_t address) {
     for (size_t i = 0; i < door.shared_count; i++) {
         const door_shared *s = &door.shared[i];
-        if (s->registered && address - (uint64_t)(uintptr_t)s->address < s->size)
+        if (address - (uint64_t)(uintptr_t)s->address < s->size)
             return s;
     }
     return NULL;
+}
+
+static bool find_on(door_device *d, uint64_t address, door_place *place) {
+    if (!d->emu || !emu_memory_find(d->emu, address, &place->base, &place->size, &place->kind))
+        return false;
+    place->device = d;
+    return true;
 }
 
 bool door_find_memory(const void *address, door_place *place) {
     uint64_t a = (uint64_t)(uintptr_t)address;
     bool found = false;
     pthread_mutex_lock(&door.lock);
-    const door_shared *shared = find_registered(a);
-    if (shared) {
+    const door_shared *shared = find_shared(a);
+    if (shared && shared->registered) {
         *place = (door_place){&door.device[shared->owner], EMU_MEMORY_HOST,
                               (uint64_t)(uintptr_t)shared->address, shared->size};
         found = true;
+    } else if (shared) {
+        /* every device knows the block, but only its owner can free it */
+        found = find_on(&door.device[shared->owner], a, place);
     }
-    for (int i = 0; !found && i < door.device_count; i++) {
-        door_device *d = &door.device[i];
-        if (!d->emu || !emu_memory_find(d->emu, a, &place->base, &place->size, &place->kind))
-            continue;
-        place->device = d;
-        found = true;
-    }
+    for (int i = 0; !found && i < door.device_count; i++)
+        found = find_on(&door.device[i], a, place);
     pthread_mutex_unlock(&door.lock);
     return found;
 }
@@ -185,7 +190,11 @@ static cudaError_t allocate(emu_memory_kind kind, size_t size, void **address) {
 }
 
 DOOR_EXPORT(cudaError_t, cudaMalloc, void **address, size_t size) {
-    return door_return(DOOR_CALL(__func__, allocate(EMU_MEMORY_DEVICE, size, address)));
+    const struct {
+        void **address;
+        size_t size;
+    } told = {address, size};
+    return door_return(DOOR_CALL_WITH(__func__, &told, allocate(EMU_MEMORY_DEVICE, size, address)));
 }
 
 DOOR_EXPORT(cudaError_t, cudaMallocManaged, void **address, size_t size, unsigned flags) {
@@ -237,7 +246,7 @@ static cudaError_t release(void *address, bool host) {
 }
 
 DOOR_EXPORT(cudaError_t, cudaFree, void *address) {
-    return door_return(DOOR_CALL(__func__, release(address, false)));
+    return door_return(DOOR_CALL_WITH(__func__, &address, release(address, false)));
 }
 
 DOOR_EXPORT(cudaError_t, cudaFreeHost, void *address) {

@@ -27,7 +27,7 @@ typedef struct emu_api_event {
     emu_domain domain;
     const char *function;   /* "cudaLaunchKernel_ptsz": as exported; a constant */
     const char *symbol;     /* of a launch: the kernel's name, where it is known; else NULL */
-    const void *parameters; /* of a launch: the function's arguments as CUPTI lays them out */
+    const void *parameters; /* the arguments, in the order of the call; NULL: not shown */
     uint32_t correlation;
     int device;
     bool exit;

@@ -142,7 +142,7 @@ cupti_result enter(void) {
     const emu_doors *d = doors();
     if (d && !atomic_load(&forked) && d->start() == 0)
         return CUPTI_OK;
-    return DOOR_CUPTI >= 13 ? CUPTI_UNKNOWN : CUPTI_NOT_INITIALIZED;
+    return failed(DOOR_CUPTI >= 13 ? CUPTI_UNKNOWN : CUPTI_NOT_INITIALIZED);
 }
 
 int context_device(const void *handle) {

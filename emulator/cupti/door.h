@@ -40,6 +40,8 @@
  * case, or the groups "subscribe", "enable", "flush", "profiler"; ACTION is a result code, "crash"
  * or "slow:MILLISECONDS". CUPTI_OK: go on. */
 cupti_result switch_of(const char *function);
+/* Keeps RESULT for cuptiGetLastError and returns it. */
+cupti_result failed(cupti_result result);
 /* ROOFPROF_EMU_STRICT: mistakes of the client's are said. */
 bool strict(void);
 double strict_timeout_s(void);

@@ -32,6 +32,7 @@ bool params_ok(const void *params, size_t needed, const char *function) {
     if (params && size >= needed)
         return true;
     complain("error", "struct-size", "%s: structSize is %zu, it is %zu", function, size, needed);
+    failed(CUPTI_INVALID_PARAMETER);
     return false;
 }
 

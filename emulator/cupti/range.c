@@ -127,7 +127,7 @@ CUPTI_EXPORT(cuptiProfilerDeviceSupported, device_supported_params *p) {
     emu_door_device device;
     if (!params_ok(p, SIZE_TO(device_supported_params, api), __func__))
         return CUPTI_INVALID_PARAMETER;
-    cupti_result result = initialized(__func__);
+    cupti_result result = enter(); /* NVIDIA's samples ask before they initialise */
     if (result)
         return result;
     if (!doors()->device(p->device, &device))
@@ -178,7 +178,7 @@ static void unlock_object(void) {
 static cupti_result refuse(const char *rule, const char *text) {
     unlock_object();
     complain("error", rule, "%s", text);
-    return CUPTI_INVALID_OPERATION;
+    return failed(CUPTI_INVALID_OPERATION);
 }
 
 CUPTI_EXPORT(cuptiRangeProfilerEnable, range_enable_params *p) {
@@ -438,9 +438,13 @@ CUPTI_EXPORT(cuptiRangeProfilerPushRange, range_push_params *p) {
     range_object *o = lock_object(p->object, __func__);
     if (!o)
         return CUPTI_INVALID_PARAMETER;
-    if (!o->started || o->range != RANGE_USER)
-        return refuse("push-without-user-range", "cuptiRangeProfilerPushRange needs a started "
-                                                 "profiler with the client's own ranges");
+    if (!o->started)
+        return refuse("push-before-start",
+                      "cuptiRangeProfilerPushRange comes before cuptiRangeProfilerStart");
+    if (o->range == RANGE_AUTO) { /* NVIDIA's samples do it: it changes nothing */
+        unlock_object();
+        return CUPTI_OK;
+    }
     if (o->depth == DEPTH) {
         unlock_object();
         return CUPTI_MAX_LIMIT_REACHED;
@@ -463,6 +467,10 @@ CUPTI_EXPORT(cuptiRangeProfilerPopRange, range_params *p) {
     range_object *o = lock_object(p->object, __func__);
     if (!o)
         return CUPTI_INVALID_PARAMETER;
+    if (o->started && o->range == RANGE_AUTO) {
+        unlock_object();
+        return CUPTI_OK;
+    }
     if (!o->depth)
         return refuse("pop-without-push",
                       "cuptiRangeProfilerPopRange is called more often than PushRange");

@@ -55,12 +55,28 @@ cupti_result switch_of(const char *function) {
         if (at[word] == '=' && names_function(at, word, name)) {
             cupti_result result = act(at + word + 1);
             if (result)
-                return result;
+                return failed(result);
         }
         at += strcspn(at, ",");
         at += *at == ',';
     }
     return CUPTI_OK;
+}
+
+/* ---- The last error --------------------------------------------------------------------------
+ */
+
+static _Thread_local cupti_result last;
+
+cupti_result failed(cupti_result result) {
+    last = result;
+    return result;
+}
+
+CUPTI_EXPORT(cuptiGetLastError, void) {
+    cupti_result result = last;
+    last = CUPTI_OK;
+    return result;
 }
 
 /* ---- Strictness ------------------------------------------------------------------------------
@@ -96,7 +112,7 @@ void complain(const char *severity, const char *rule, const char *format, ...) {
 cupti_result not_here(const char *function) {
     cupti_result switched = switch_of(function);
     complain("warning", "not-supported", "%s is not there on an emulated device", function);
-    return switched ? switched : CUPTI_NOT_SUPPORTED;
+    return switched ? switched : failed(CUPTI_NOT_SUPPORTED);
 }
 
 /* ---- Version ---------------------------------------------------------------------------------

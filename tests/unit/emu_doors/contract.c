@@ -321,7 +321,7 @@ static void started_twice(void) {
     profiled_end();
 }
 
-static void push_without_user_range(void) {
+static void push_before_start(void) {
     profiled_start();
     CHECK(session_set(&s, RANGE_AUTO, REPLAY_KERNEL, 0) == 0);
     CHECK(session_push(&s, "mine") == CUPTI_INVALID_OPERATION);
@@ -436,7 +436,7 @@ static const struct {
              {"config-while-started", config_while_started},
              {"start-before-config", start_before_config},
              {"started-twice", started_twice},
-             {"push-without-user-range", push_without_user_range},
+             {"push-before-start", push_before_start},
              {"pop-without-push", pop_without_push},
              {"stop-before-start", stop_before_start},
              {"stop-with-open-range", stop_with_open_range},
