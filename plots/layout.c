@@ -579,7 +579,8 @@ static void make_words(rp_plot_layout *l, const rp_report *report, const rp_plot
     if (o->title)
         snprintf(l->title, sizeof l->title, "%s", o->title);
     else
-        snprintf(l->title, sizeof l->title, "Roofline on %s", name);
+        snprintf(l->title, sizeof l->title, "Roofline on %s%s", d->emulated ? "an emulated " : "",
+                 name);
     rp_provenance flops = RP_ABSENT, bytes = RP_ABSENT, time = RP_ABSENT;
     for (size_t i = 0; i < l->disc_count; i++) {
         const rp_report_kernel *k = l->discs[i].kernel;

@@ -21,7 +21,7 @@ enum { MOST_DEVICES = 64, SHOWN_KERNELS = 20 };
 
 enum { FORMAT, CEILINGS, SPARSE, CAPTURE, FROM, PLOT, HWDB, OUTPUT };
 static const rp_option table[] = {
-    {"format", 'f', "FORMAT", "text, json, csv, md or html"},
+    {"format", 'f', "FORMAT", "text (default), json, csv, md or html"},
     {"ceilings", 0, "WHICH",
      "printed (default: as the vendor prints them), theoretical (operations per\n"
      "clock x SMs x clock) or calibrated (measured here by calibrate, where there are any)"},

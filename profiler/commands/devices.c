@@ -16,7 +16,7 @@
 
 enum { FORMAT, HWDB, OUTPUT };
 static const rp_option table[] = {
-    {"format", 'f', "FORMAT", "text, json, csv, md or html"},
+    {"format", 'f', "FORMAT", "text (default), json, csv, md or html"},
     {"hwdb", 0, "FILE", "records of your own, over the shipped ones (a CSV file or a folder)"},
     {"output", 'o', "FILE", "write there instead of to standard output"}};
 
@@ -426,7 +426,9 @@ int rp_cmd_devices(int argc, char **argv) {
                    "and sources.\nA NAME is as people write it (A100, \"h100 pcie\", "
                    "4090), as a driver writes it, a PCI id\n(10de:2330), or chip, SMs and "
                    "memory clock (GH100:132:2619).\n",
-                   NULL);
+                   "examples:\n"
+                   "  roofprof devices\n"
+                   "  roofprof devices \"h100 pcie\"\n");
     request r = {.format = RP_FORMAT_TEXT};
     rp_error error = {0};
     int option;

@@ -16,7 +16,7 @@
 enum { OUTPUT, FORMAT };
 static const rp_option table[] = {
     {"output", 'o', "FILE", "the capture; by default the first file's name with .roof, here"},
-    {"format", 'f', "FORMAT", "of the message: text or json"}};
+    {"format", 'f', "FORMAT", "of the message: text (default) or json"}};
 
 /* Endings that say what a file was, not what it is called. */
 static const char *const endings[] = {".gz",     ".csv",   ".json",     ".ncu-rep",
@@ -86,6 +86,7 @@ int rp_cmd_import(int argc, char **argv) {
         "Makes a capture of what another profiler wrote: Nsight Compute (CSV, .ncu-rep), Nsight\n"
         "Systems (SQLite), PyTorch profiler (Kineto), nvprof, rocprof. The format is found by\n"
         "content. Several files of one run become one capture.\n",
+        "examples:\n"
         "  roofprof import ncu.csv && roofprof report ncu.roof\n");
     const char *output = NULL;
     const char **files = calloc((size_t)argc + 1, sizeof *files);

@@ -18,7 +18,7 @@ enum { COUNTS, OUTPUT, FORMAT };
 static const rp_option table[] = {
     {"counts", 'c', "FILE", "take the counts from here, and the times from the other file"},
     {"output", 'o', "FILE", "the capture that is made; by default merged.roof"},
-    {"format", 'f', "FORMAT", "of the message: text or json"}};
+    {"format", 'f', "FORMAT", "of the message: text (default) or json"}};
 
 typedef struct request {
     const char **files; /* with --counts, that file comes last */
@@ -132,6 +132,7 @@ int rp_cmd_merge(int argc, char **argv) {
         "--counts: the times of the one with the counts of the other, for programs that were "
         "timed\n"
         "in one run and counted in another. Files of other profilers are imported as they come.\n",
+        "examples:\n"
         "  roofprof merge rank0.roof rank1.roof -o job.roof\n"
         "  roofprof merge trace.json --counts ncu.csv -o both.roof\n");
     request r = {.files = calloc((size_t)argc + 1, sizeof *r.files), .output = "merged.roof"};

@@ -210,7 +210,10 @@ static rp_code run(metrics_command *m, rp_error *error) {
 }
 
 int rp_cmd_metrics(int argc, char **argv) {
-    rp_options o = RP_OPTIONS(argc, argv, table, "CHIP", intro, NULL);
+    rp_options o = RP_OPTIONS(argc, argv, table, "CHIP", intro,
+                              "examples:\n"
+                              "  roofprof metrics H100\n"
+                              "  roofprof metrics all --check\n");
     metrics_command m = {.format = RP_FORMAT_TEXT};
     rp_error error = {0};
     int option;

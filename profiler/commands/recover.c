@@ -21,7 +21,7 @@ static const rp_option table[] = {
 
 static const char intro[] =
     "Makes a capture of what the tracer of an interrupted run left behind. SPOOL is a\n"
-    ".spool file, or a folder of them.\n";
+    ".spool file, or a folder of them: NAME.roof.XXXXXX, beside where the capture would be.\n";
 
 static rp_code add(rp_capture *capture, const char *path, rp_ingest_summary *summary,
                    rp_error *error) {
@@ -78,7 +78,9 @@ static rp_code recover_as(const char *const *spools, size_t n, const char *patte
 }
 
 int rp_cmd_recover(int argc, char **argv) {
-    rp_options o = RP_OPTIONS(argc, argv, table, "SPOOL...", intro, NULL);
+    rp_options o = RP_OPTIONS(argc, argv, table, "SPOOL...", intro,
+                              "example:\n"
+                              "  roofprof recover train.roof.k3Hq8a -o train.roof\n");
     const char **spools = calloc((size_t)argc, sizeof *spools), *output = "recovered.roof";
     rp_error error = {0};
     size_t n = 0;

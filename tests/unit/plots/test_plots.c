@@ -90,6 +90,23 @@ static void everything_is_in_sight(void **state) {
     }
 }
 
+/* A picture leaves the terminal without its caption: the title itself says what was emulated. */
+static void the_title_says_emulated(void **state) {
+    (void)state;
+    rp_report report;
+    rp_plot_layout l;
+    rp_plot_options o = RP_PLOT_OPTIONS_INIT;
+    sample_make(&report, 1, "kernel");
+    assert_int_equal(rp_plot_layout_make(&report, &o, &l, NULL), RP_OK);
+    assert_null(strstr(l.title, "emulated"));
+    rp_plot_layout_free(&l);
+    report.devices[0].emulated = true;
+    assert_int_equal(rp_plot_layout_make(&report, &o, &l, NULL), RP_OK);
+    assert_non_null(strstr(l.title, "Roofline on an emulated "));
+    rp_plot_layout_free(&l);
+    sample_free(&report);
+}
+
 /* The ridge is peak over bandwidth of what is in use, and the roofs reach the picture's edges. */
 static void the_ridge_is_where_the_roofs_meet(void **state) {
     (void)state;
@@ -337,6 +354,7 @@ static int remove_folder(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(everything_is_in_sight),
+        cmocka_unit_test(the_title_says_emulated),
         cmocka_unit_test(the_ridge_is_where_the_roofs_meet),
         cmocka_unit_test(a_kernel_above_the_roof_is_shown_above_it),
         cmocka_unit_test(unknown_is_not_zero),
