@@ -58,6 +58,12 @@ static void set_times(const rp_group *group, rp_report_kernel *kernel) {
     kernel->time_max_s = per_launch->n ? per_launch->max : NAN;
     kernel->time_deviation_s = rp_stat_deviation(per_launch);
     kernel->time_samples = per_launch->n;
+    kernel->time_noise_s = kernel->time_deviation_s;
+    kernel->time_noise_degrees = per_launch->n > 1 ? per_launch->n - 1 : 0;
+    if (group->configs > 1) {
+        kernel->time_noise_s = sqrt(group->noise / (double)group->noise_launches);
+        kernel->time_noise_degrees = group->noise_degrees;
+    }
     kernel->modelled = kernel->time_provenance == RP_MODELLED;
 }
 

@@ -29,9 +29,10 @@ static double student(double degrees) {
            (3 * pow(z, 7) + 19 * pow(z, 5) + 17 * pow(z, 3) - 15 * z) / (384 * v * v * v);
 }
 
-/* Variance of the mean of a launch; NaN without a spread. */
+/* Variance of the mean of a launch; NaN without a spread. Launches of other shapes are other work:
+ * that they take longer is no noise. */
 static double variance(const rp_report_kernel *kernel) {
-    return pow(kernel->time_deviation_s, 2) / (double)kernel->time_samples;
+    return pow(kernel->time_noise_s, 2) / (double)kernel->time_samples;
 }
 
 /* Half the width of the interval of now x SCALE_NOW - base x SCALE_BASE, of means; NaN if either
@@ -42,8 +43,8 @@ static double half_width(const rp_report_kernel *base, const rp_report_kernel *n
     double b = variance(now) * scale_now * scale_now;
     if (isnan(a + b) || a + b == 0)
         return a + b;
-    double degrees = pow(a + b, 2) / (a * a / ((double)base->time_samples - 1) +
-                                      b * b / ((double)now->time_samples - 1));
+    double degrees = pow(a + b, 2) / (a * a / (double)base->time_noise_degrees +
+                                      b * b / (double)now->time_noise_degrees);
     return student(degrees) * sqrt(a + b);
 }
 

@@ -50,7 +50,9 @@ typedef struct rp_report_kernel {
     uint64_t launches, launches_counted;
     double time_s, time_mean_s, time_min_s, time_max_s, time_deviation_s; /* total; per launch */
     uint64_t time_samples; /* launches behind mean, min, max and deviation */
-    double time_share;     /* of the union of kernel intervals on its device */
+    double time_noise_s;   /* deviation of a launch from the mean of its own config; NaN unknown */
+    uint64_t time_noise_degrees; /* of freedom behind it */
+    double time_share;           /* of the union of kernel intervals on its device */
     rp_provenance time_provenance;
     double flops[RP_PRECISIONS][RP_PATHS]; /* totals; NaN unknown */
     double flops_fp16_acc16_tensor;        /* part of neither: own ceiling; NaN */

@@ -305,6 +305,10 @@ static void merge(rp_group *into, const rp_group *from) {
         into->cache = RP_CACHE_UNKNOWN;
     rp_stat_merge(&into->time, &from->time);
     rp_stat_merge(&into->time_warm, &from->time_warm);
+    into->configs += from->configs;
+    into->noise += from->noise;
+    into->noise_launches += from->noise_launches;
+    into->noise_degrees += from->noise_degrees;
     into->time_provenance = rp_provenance_worse(into->time_provenance, from->time_provenance);
     into->launches += from->launches;
 }

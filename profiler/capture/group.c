@@ -124,6 +124,16 @@ static void finish_quantities(rp_group *group, const rp_group_state *state) {
     }
 }
 
+static void add_noise(rp_group *group, const rp_summary *summary) {
+    const rp_stat *stat = summary->time_warm.n ? &summary->time_warm : &summary->time;
+    group->configs++;
+    if (stat->n < 2)
+        return;
+    group->noise += (double)stat->n * pow(rp_stat_deviation(stat), 2);
+    group->noise_launches += stat->n;
+    group->noise_degrees += stat->n - 1;
+}
+
 static rp_code group_of(rp_loader *l, const rp_summary *summary, size_t *index) {
     int64_t kernel = l->configs[summary->config].kernel;
     int64_t key[3] = {l->by == RP_BY_CONFIG ? summary->config : kernel, summary->device,
@@ -180,6 +190,7 @@ rp_code rp_load_groups(rp_loader *l, const rp_summaries *summaries) {
         group->launches += summary->launches;
         rp_stat_merge(&group->time, &summary->time);
         rp_stat_merge(&group->time_warm, &summary->time_warm);
+        add_noise(group, summary);
         group->time_provenance =
             rp_provenance_worse(group->time_provenance, summary->time_provenance);
         blend_shape(group, &l->configs[summary->config]);

@@ -40,6 +40,11 @@ typedef struct rp_group {
     uint64_t launches;
     rp_stat time;      /* s, of launches with a valid time */
     rp_stat time_warm; /* the same without each kernel's first launch (lazy loading) */
+    /* How launches of one config differ, which is noise; that configs differ is not. Of the configs
+       with two such launches or more: sum of launches x variance (s2), launches, degrees of
+       freedom. configs 0 or 1: it is the deviation of time_warm. */
+    uint64_t configs, noise_launches, noise_degrees;
+    double noise;
     rp_provenance time_provenance;
     rp_cache_state cache;
     bool collective;          /* nccl*, nvshmem* */

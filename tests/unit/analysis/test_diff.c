@@ -109,6 +109,32 @@ static void noise_fails_no_gate(void **state) {
     assert_false(fails("time>7%", 0));
 }
 
+/* Half of the launches are of a shape that takes ten times as long: no noise. 10 % more is 10 %
+ * more. Where no shape was launched twice, nothing is known of noise and the change decides. */
+static void shapes_are_no_noise(void **state) {
+    (void)state;
+    for (int launched_twice = 0; launched_twice < 2; launched_twice++) {
+        fixture *both[] = {&base, &now};
+        const char *name = launched_twice ? "twice" : "once";
+        for (int i = 0; i < 2; i++) {
+            with_spread(both[i], name, 20, (i ? 1.1 : 1) * 5.5e-3, (i ? 1.1 : 1) * 4.5e-3);
+            rp_group *g = &both[i]->profile.groups[both[i]->profile.group_count - 1];
+            g->configs = launched_twice ? 2 : 20;
+            g->noise = launched_twice ? 20 * 1e-10 : 0; /* 10 us within a shape */
+            g->noise_launches = launched_twice ? 20 : 0;
+            g->noise_degrees = launched_twice ? 18 : 0;
+        }
+        compare(false);
+        const rp_diff_kernel *k = find(name);
+        assert_near(k->time, 0.1, 1e-9);
+        if (launched_twice)
+            assert_true(k->time_low > 0.09 && k->time_high < 0.11);
+        else
+            assert_unknown(k->time_low);
+        assert_true(fails("time>5%", 0));
+    }
+}
+
 /* The interval of two means with 10 launches each and a deviation of 1.0541 each: t(18) = 2.101. */
 static void welch_interval(void **state) {
     (void)state;
@@ -222,6 +248,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(changes),
         TEST(noise_fails_no_gate),
+        TEST(shapes_are_no_noise),
         TEST(welch_interval),
         TEST(equal_launches_are_exact),
         TEST(came_and_went),

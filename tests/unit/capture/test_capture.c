@@ -354,6 +354,29 @@ static void test_impossible_counts(void **state) {
     }
 }
 
+/* Noise is how launches of one shape differ; each kernel's first launch is left out. */
+static void test_noise(void **state) {
+    (void)state;
+    static const struct {
+        uint32_t grid;
+        int64_t time_ns;
+    } launches[] = {{1, 90000}, {1, 1000}, {2, 50000}, {1, 1200}, {2, 50600}, {3, 777}};
+    rp_capture *capture = create(NULL);
+    int64_t device = add_device(capture, 0);
+    for (int i = 0; i < 6; i++)
+        add_timed(capture, add_config(capture, "k", launches[i].grid), device, i * 100000,
+                  i * 100000 + launches[i].time_ns);
+    finish(capture);
+    rp_profile profile = load(capture, NULL, RP_BY_KERNEL);
+    const rp_group *group = &profile.groups[0];
+    assert_int_equal(group->configs, 3);
+    assert_int_equal(group->noise_launches, 4);
+    assert_int_equal(group->noise_degrees, 2);
+    assert_true(fabs(group->noise / (2 * (20000e-18 + 180000e-18)) - 1) < 1e-6);
+    rp_profile_free(&profile);
+    rp_capture_close(capture);
+}
+
 /* What is averaged is so over time, in one config, over configs, and filtered: the long launches
  * are what a kernel's percentage of a peak is about. Without times, the plain mean. */
 static void test_averages(void **state) {
@@ -564,6 +587,7 @@ int main(void) {
                                        cmocka_unit_test(test_same_short_name),
                                        cmocka_unit_test(test_counted_time),
                                        cmocka_unit_test(test_averages),
+                                       cmocka_unit_test(test_noise),
                                        cmocka_unit_test(test_impossible_counts),
                                        cmocka_unit_test(test_observed_clock),
                                        cmocka_unit_test(test_counters_out_of_order),
