@@ -295,7 +295,7 @@ static uint32_t own_passes(const host *h) {
             sass = true;
         else if (!metric_is_peak(h->names[i]))
             hardware = true;
-    return sass + hardware ? (uint32_t)(sass + hardware) : 1;
+    return sass && hardware ? 2 : 1;
 }
 
 static cupti_result real_passes(const host *h, uint32_t *passes) {
