@@ -63,9 +63,7 @@ static uint64_t walk_shared(uint64_t at, unsigned steps) {
 
 static rp_code time_chase(rp_session *session, const chase *c, cu_address base,
                           const uint64_t *ring, rp_result *r, rp_error *error) {
-    unsigned steps = session->calibration->emulated ? 4 * RP_CHASE_STEPS
-                     : c->bytes > (64u << 20)       ? 1u << 15
-                                                    : 1u << 16;
+    unsigned steps = c->bytes > (64u << 20) ? 1u << 15 : 1u << 16; /* whole RP_CHASE_STEPS */
     uint64_t first = c->bytes ? base : 3, out[2] = {0};
     void *parameters[] = {&first, &session->sum, &steps};
     cu_function f = NULL;
@@ -73,9 +71,7 @@ static rp_code time_chase(rp_session *session, const chase *c, cu_address base,
     rp_code code = rp_session_function(session, RP_IMAGE_MEMORY, c->kernel, &f, error);
     rp_launch launch = {f, 1, 1, parameters, -1};
 
-    (void)(code ||
-           (code = rp_time_launch(session, &launch, session->calibration->emulated ? 1 : 3, &t,
-                                  error)) ||
+    (void)(code || (code = rp_time_launch(session, &launch, 3, &t, error)) ||
            (code = TRY(cuMemcpyDtoH_v2(out, session->sum, sizeof out), "a copy")));
     if (code != RP_OK)
         return code;
@@ -84,8 +80,7 @@ static rp_code time_chase(rp_session *session, const chase *c, cu_address base,
     r->seconds = t.seconds / steps;
     r->spread = t.spread;
     r->repeats = t.repeats;
-    if (!session->calibration->emulated)
-        r->ceiling.clock_hz = (double)out[1] / t.seconds;
+    r->ceiling.clock_hz = (double)out[1] / t.seconds;
     snprintf(r->variant, sizeof r->variant, "%s, %u steps, %.0f cycles each", c->kernel + 3, steps,
              (double)out[1] / steps);
     return RP_OK;
@@ -115,8 +110,8 @@ rp_code rp_measure_latency(rp_session *session, rp_error *error) {
         session->calibration->l2_bytes > 0 ? (uint64_t)session->calibration->l2_bytes : 4 << 20;
     const chase chases[] = {{"latency_shared", "rp_chase_shared", 0},
                             {"latency_l1", "rp_chase_cached", 8192},
-                            {"latency_l2", "rp_chase_uncached", emulated ? 65536 : l2 / 8},
-                            {"latency_dram", "rp_chase_uncached", emulated ? 1 << 20 : 4 * l2}};
+                            {"latency_l2", "rp_chase_uncached", l2 / 8},
+                            {"latency_dram", "rp_chase_uncached", 4 * l2}};
 
     for (size_t i = 0; i < sizeof chases / sizeof *chases && !rp_session_stopped(session); i++) {
         rp_result *r = rp_calibration_add(session->calibration, RP_RESULT_LATENCY, chases[i].name);
@@ -127,7 +122,10 @@ rp_code rp_measure_latency(rp_session *session, rp_error *error) {
         rp_session_progress(session, 0.82 + 0.01 * (double)i, chases[i].name);
         chase c = chases[i];
         c.bytes -= c.bytes % LINE;
-        if (run_chase(session, &c, r, &reason) != RP_OK)
+        if (emulated)
+            snprintf(r->absent_because, sizeof r->absent_because,
+                     "an emulated device has no latencies: its time is modelled from bandwidths");
+        else if (run_chase(session, &c, r, &reason) != RP_OK)
             snprintf(r->absent_because, sizeof r->absent_because, "%.255s", reason.message);
     }
     return RP_OK;
