@@ -10,6 +10,28 @@ __global__ void add(int *p, int v) {
     p[threadIdx.x] += v;
 }
 
+// Pinned and managed memory of each device is its own, and can be freed whichever is current.
+static void blocks_of_each() {
+    cudaPointerAttributes what;
+    int *pinned[3], *managed[3];
+    for (int i = 0; i < 3; i++) {
+        CUDA(cudaSetDevice(i));
+        CUDA(cudaMallocHost(&pinned[i], 128));
+        CUDA(cudaMallocManaged(&managed[i], 128));
+    }
+    for (int i = 0; i < 3; i++) {
+        CUDA(cudaSetDevice((i + 1) % 3));
+        CUDA(cudaPointerGetAttributes(&what, pinned[i] + 1));
+        CHECK(what.type == cudaMemoryTypeHost && what.device == i);
+        CUDA(cudaPointerGetAttributes(&what, managed[i] + 1));
+        CHECK(what.type == cudaMemoryTypeManaged && what.device == i);
+        CUDA(cudaFreeHost(pinned[i]));
+        CUDA(cudaFree(managed[i]));
+        CHECK(cudaFreeHost(pinned[i]) == cudaErrorInvalidValue);
+        cudaGetLastError();
+    }
+}
+
 int main() {
     int count, can, current, *a, *b, *pinned, host[32] = {};
     cudaDeviceProp p[3];
@@ -40,5 +62,6 @@ int main() {
     CUDA(cudaSetDevice(0));
     add<<<1, 32, 0, s>>>(a, 1); /* another device's stream */
     CHECK(cudaGetLastError() == cudaErrorInvalidResourceHandle);
+    blocks_of_each();
     return 0;
 }
