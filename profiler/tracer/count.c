@@ -29,8 +29,9 @@ enum {
 /* What an entry hands to its exit. */
 enum { HOLDS_NOTHING, HOLDS_SHARED = 0x526F01, HOLDS_COUNTED = 0x526F02 };
 
-/* Who may stop a window: whoever takes it from OPEN. */
-enum { WINDOW_CLOSED, WINDOW_OPEN, WINDOW_TAKEN };
+/* Who may stop a window: whoever takes it from OPEN. STUCK: the watchdog is at it, and until it has
+ * come back CUPTI's object must stay. */
+enum { WINDOW_CLOSED, WINDOW_OPEN, WINDOW_TAKEN, WINDOW_STUCK };
 
 typedef struct counted {
     counted_context context;
@@ -193,7 +194,7 @@ static void free_plan(counted *p) {
 }
 
 static void drop_plan(int i) {
-    if (!c.plans[i])
+    if (!c.plans[i] || atomic_load(&c.state) == WINDOW_STUCK)
         return;
     c.window = c.window == c.plans[i] ? NULL : c.window;
     free_plan(c.plans[i]);
@@ -531,6 +532,7 @@ static void *stop_stuck_window(void *object) {
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, NULL);
     c.api->RangeStop(&stop);
+    atomic_store(&c.state, WINDOW_CLOSED);
     return NULL;
 }
 
@@ -544,7 +546,7 @@ static void watch(void) {
                       "kernel may wait for another one or for the host. Leave it out with "
                       "--no-count NAME, or use --mode trace",
                       CUPTI_OK});
-    if (atomic_compare_exchange_strong(&c.state, &open, WINDOW_TAKEN) &&
+    if (atomic_compare_exchange_strong(&c.state, &open, WINDOW_STUCK) &&
         !pthread_create(&thread, NULL, stop_stuck_window, c.window->context.object))
         pthread_detach(thread);
 }

@@ -38,17 +38,23 @@ static bool append(const char ***list, size_t *count, const char *text) {
     return true;
 }
 
-static void read_set(tracer_settings *s, char *rest) {
+/* True: the line is kept. */
+static bool read_set(tracer_settings *s, char *rest) {
     metric_set set = {.chips = word(&rest), .profile = word(&rest)};
     for (char *metric; (metric = word(&rest));)
         if (!append(&set.metrics, &set.count, metric))
-            return;
+            goto drop;
     metric_set *grown = realloc(s->sets, (s->set_count + 1) * sizeof *grown);
     if (!grown)
-        return;
+        goto drop;
     s->sets = grown;
-    if (set.chips && set.profile && set.count)
-        s->sets[s->set_count++] = set;
+    if (!set.count)
+        goto drop;
+    s->sets[s->set_count++] = set;
+    return true;
+drop:
+    free(set.metrics);
+    return false;
 }
 
 static tracer_mode mode_of(const char *name) {
@@ -57,18 +63,8 @@ static tracer_mode mode_of(const char *name) {
                                      : MODE_TRACE;
 }
 
-static void read_line(tracer_settings *s, char *line) {
-    char *rest = line, *name = word(&rest), *value;
-    if (!name)
-        return;
-    if (!strcmp(name, "set")) {
-        read_set(s, rest);
-        return;
-    }
-    if (!strcmp(name, "from_api"))
-        s->from_api = true;
-    if (!(value = rest_of(rest)))
-        return;
+/* Numbers and flags. */
+static void read_value(tracer_settings *s, const char *name, const char *value) {
     if (!strcmp(name, "mode"))
         s->mode = mode_of(value);
     else if (!strcmp(name, "samples"))
@@ -77,16 +73,8 @@ static void read_line(tracer_settings *s, char *line) {
         s->budget = strtod(value, NULL);
     else if (!strcmp(name, "watchdog"))
         s->watchdog_s = strtod(value, NULL);
-    else if (!strcmp(name, "probe"))
-        s->probe = value;
     else if (!strcmp(name, "probe_limit"))
         s->probe_limit_s = strtod(value, NULL);
-    else if (!strcmp(name, "skip"))
-        append(&s->skip, &s->skip_count, value);
-    else if (!strcmp(name, "kernel"))
-        s->kernel = value;
-    else if (!strcmp(name, "range"))
-        s->range = value;
     else if (!strcmp(name, "first"))
         s->first = strtoull(value, NULL, 10);
     else if (!strcmp(name, "count"))
@@ -95,15 +83,43 @@ static void read_line(tracer_settings *s, char *line) {
         s->start_after_s = strtod(value, NULL);
 }
 
+/* True: the line is kept, since the settings point into it. */
+static bool read_text(tracer_settings *s, const char *name, const char *value) {
+    if (!strcmp(name, "skip"))
+        return append(&s->skip, &s->skip_count, value);
+    const char **text = !strcmp(name, "probe")    ? &s->probe
+                        : !strcmp(name, "kernel") ? &s->kernel
+                        : !strcmp(name, "range")  ? &s->range
+                                                  : NULL;
+    if (text)
+        *text = value;
+    return text != NULL;
+}
+
+static bool read_line(tracer_settings *s, char *line) {
+    char *rest = line, *name = word(&rest), *value;
+    if (!name)
+        return false;
+    if (!strcmp(name, "set"))
+        return read_set(s, rest);
+    s->from_api |= !strcmp(name, "from_api");
+    if (!(value = rest_of(rest)))
+        return false;
+    read_value(s, name, value);
+    return read_text(s, name, value);
+}
+
 void settings_read(tracer_settings *settings, const char *path) {
     char *line = NULL;
     size_t room = 0;
     *settings =
         (tracer_settings){.samples = 1, .watchdog_s = 20, .probe_limit_s = 20, .count = UINT64_MAX};
     FILE *file = path && *path ? fopen(path, "re") : NULL;
-    /* Each line stays: the settings point into it. */
-    for (; file && getline(&line, &room, file) >= 0; line = NULL, room = 0)
-        read_line(settings, line);
+    while (file && getline(&line, &room, file) >= 0)
+        if (read_line(settings, line)) {
+            line = NULL;
+            room = 0;
+        }
     free(line);
     if (file)
         fclose(file);

@@ -43,24 +43,27 @@ void writer_record(spool_type type, const void *record, size_t size) {
     memcpy(&chosen[chosen_count++], record, size);
 }
 
-static tracer_settings read_text(const char *text) {
+/* What settings point to lives as long as the process: they are kept for the leak checker. */
+static tracer_settings *read_text(const char *text) {
+    static tracer_settings kept[16];
+    static size_t used;
     char path[] = "/tmp/roofprof-settings-XXXXXX";
     int file = mkstemp(path);
-    tracer_settings s;
+    tracer_settings *s = &kept[used++ % 16];
     assert_true(file >= 0);
     assert_int_equal(write(file, text, strlen(text)), (ssize_t)strlen(text));
     close(file);
-    settings_read(&s, path);
+    settings_read(s, path);
     unlink(path);
     return s;
 }
 
 static void everything_is_read(void **state) {
-    tracer_settings s = read_text("mode sampled\nsamples 7\nbudget 0.25\nwatchdog 3.5\n"
-                                  "probe /opt/with space/roofprof-probe\nskip nccl*\nskip *a b*\n"
-                                  "kernel gemm*\nrange step *\nfirst 10\ncount 20\n"
-                                  "start_after 1.5\nfrom_api\n"
-                                  "set GH100;GA100 HW a.sum b.sum\nset GV100 SASS c.sum\n");
+    tracer_settings s = *read_text("mode sampled\nsamples 7\nbudget 0.25\nwatchdog 3.5\n"
+                                   "probe /opt/with space/roofprof-probe\nskip nccl*\nskip *a b*\n"
+                                   "kernel gemm*\nrange step *\nfirst 10\ncount 20\n"
+                                   "start_after 1.5\nfrom_api\n"
+                                   "set GH100;GA100 HW a.sum b.sum\nset GV100 SASS c.sum\n");
     (void)state;
     assert_int_equal(s.mode, MODE_SAMPLED);
     assert_int_equal(s.samples, 7);
@@ -88,8 +91,8 @@ static void nothing_and_nonsense(void **state) {
     assert_false(settings_choose_launches(&s));
     settings_read(&s, "/nonexistent/settings");
     assert_int_equal(s.mode, MODE_TRACE);
-    s = read_text("\n \nmode\nset\nset GH100\nset GH100 HW\nset GH100 HW a\nfuture thing\nkernel\n"
-                  "mode of-tomorrow");
+    s = *read_text("\n \nmode\nset\nset GH100\nset GH100 HW\nset GH100 HW a\nfuture thing\nkernel\n"
+                   "mode of-tomorrow");
     assert_int_equal(s.mode, MODE_TRACE);
     assert_int_equal(s.set_count, 1); /* only one has all that a set needs */
     assert_null(s.kernel);
@@ -115,7 +118,7 @@ static void patterns(void **state) {
 static void choose_by_number_and_range(void **state) {
     static tracer_settings s;
     (void)state;
-    s = read_text("range step*\nfirst 1\ncount 2\n");
+    s = *read_text("range step*\nfirst 1\ncount 2\n");
     select_start(&s);
     assert_false(select_launch(true, 10)); /* outside of the range: not even numbered */
     in_range = true;
