@@ -61,6 +61,8 @@ static rp_code collect(picture *p, rp_error *error) {
     p->x_max = high / p->dram * 12;
     for (size_t i = 0; i < p->c->point_count; i++)
         p->x_max = fmax(p->x_max, p->c->points[i].intensity * 2);
+    for (size_t i = 0; i < p->c->point_count; i++)
+        high = fmax(high, p->c->points[i].flops_per_s);
     p->y_min = p->dram * p->x_min;
     p->y_max = high * 2;
     return RP_OK;
@@ -143,7 +145,10 @@ static void write_bar_labels(FILE *f, const picture *p) {
         char text[96], percent[32];
         rp_format_percent(percent, sizeof percent, share);
         snprintf(text, sizeof text, "%s  %s", p->bars[i]->name, percent);
-        label(f, 0.015, (double)(p->bar_count - i) - 0.5, text, 0xffffff);
+        /* in the bar, or behind it where it is too short */
+        bool inside = share > 0.55 * p->share_max;
+        label(f, inside ? 0.015 : share + 0.015, (double)(p->bar_count - i) - 0.5, text,
+              inside ? 0xffffff : INK);
     }
 }
 
@@ -161,12 +166,12 @@ static void write_caption(FILE *f, const picture *p) {
 
     fputs("x\ty\tlabel\n", f);
     rp_format_si(rate, sizeof rate, p->dram, "B/s");
-    snprintf(text, sizeof text, "DRAM %s. %s%s %s%s.%s", rate,
+    snprintf(text, sizeof text, "DRAM %s. %s%s%s%s%s.", rate,
              p->c->point_count ? p->c->emulated
                                      ? "Dots: the intensity sweep, modelled. "
                                      : "Dots: one kernel at rising intensity (FP32), measured. "
                                : "",
-             p->bar_count ? "Bars: share of theory at the clock observed." : "", p->c->date,
+             p->bar_count ? "Bars: share of theory at the clock observed. " : "", p->c->date,
              *p->c->driver ? ", driver " : "", p->c->driver);
     label(f, p->font, 1.4 * p->font, text, 0x666666);
 }

@@ -21,7 +21,7 @@ set grid xtics ytics lc rgb GRID lw 0.7 dt solid back
 set xlabel 'arithmetic intensity [FLOP per DRAM byte]' textcolor rgb INK offset 0,0.5
 set ylabel 'performance [FLOP/s, OP/s]' textcolor rgb INK offset -0.3,0
 plot 'roofs.dat' skip 1 using 1:2:3 with lines lc rgb variable lw 2.2 notitle, \
-     'points.dat' skip 1 using 1:2 with points pt 7 ps 0.5*font_px*0.25*point_scale lc rgb INK notitle, \
+     'points.dat' skip 1 using 1:2 with points pt 7 ps 1.6*font_px*0.1*point_scale lc rgb INK notitle, \
      'roof_labels.dat' skip 1 using 1:2:3:4 with labels right font small_font tc rgb variable notitle
 unset logscale; unset grid; unset ylabel; unset mxtics; unset mytics
 if (bars > 0) {
