@@ -7,7 +7,9 @@
 #include "commands/input.h"
 #include "commands/options.h"
 #include "plots/plots.h"
+#include "support/text.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -138,16 +140,22 @@ static char *default_name(const char *capture, bool svg) {
     return asprintf(&name, "%.*s%s", (int)length, base, svg ? ".svg" : ".png") < 0 ? NULL : name;
 }
 
-/* The device that took most of the time; those with kernels but without a picture are named. */
-static size_t busiest(const rp_report *report) {
+/* The device that took most of the time: with --gpu the only one that has any, else it is said. */
+static size_t device_to_draw(const plot_options *p, const rp_report *report) {
     size_t best = 0;
     for (size_t d = 1; d < report->device_count; d++)
-        if (report->devices[d].sum_s > report->devices[best].sum_s)
+        if (report->devices[d].sum_s > report->devices[best].sum_s ||
+            isnan(report->devices[best].sum_s))
             best = d;
-    if (report->device_count > 1)
-        fprintf(
-            stderr, "roofprof plot: %zu devices; drawing %s, the busiest (--gpu N for another)\n",
-            report->device_count, report->devices[best].name ? report->devices[best].name : "one");
+    if (report->device_count > 1 && p->input.filter.device < 0) {
+        const char *name = report->devices[best].name;
+        char *text = rp_text_printable(name ? name : "", name ? strlen(name) : 0);
+        fprintf(stderr,
+                "roofprof plot: %zu devices; drawing GPU %zu%s%s, the busiest (--gpu N for "
+                "another)\n",
+                report->device_count, best, text && *text ? ", " : "", text ? text : "");
+        free(text);
+    }
     return best;
 }
 
@@ -165,7 +173,7 @@ static rp_code draw_in_terminal(plot_options *p, const rp_report *report, rp_err
 }
 
 static rp_code draw(plot_options *p, const rp_report *report, rp_error *error) {
-    p->plot.device = busiest(report);
+    p->plot.device = device_to_draw(p, report);
     if (p->ascii)
         return draw_in_terminal(p, report, error);
     char *name = p->output ? rp_options_output_name(p->output, error)
