@@ -198,6 +198,11 @@ static void at_exit(void) {
     activity_write_lost();
     write_clock();
     writer_close();
+    if (writer_error())
+        fprintf(stderr,
+                "roofprof: %s: %s; what process %ld (%s) did after that is not in the capture\n",
+                writer_path(), strerror(writer_error()), (long)getpid(),
+                program_invocation_short_name);
 }
 
 static void in_forked_child(void) {

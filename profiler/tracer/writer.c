@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,10 +55,27 @@ int64_t writer_now(int clock) {
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
+/* A file that grows past the target's limit (ulimit -f) raises a signal that would end the target:
+ * here it is only an error. */
+static ssize_t write_without_signal(int file, const void *data, size_t size) {
+    static const struct timespec at_once;
+    sigset_t limit, kept;
+    sigemptyset(&limit);
+    sigaddset(&limit, SIGXFSZ);
+    pthread_sigmask(SIG_BLOCK, &limit, &kept);
+    ssize_t n = write(file, data, size);
+    int why = errno;
+    if (n < 0 && why == EFBIG)
+        sigtimedwait(&limit, NULL, &at_once);
+    pthread_sigmask(SIG_SETMASK, &kept, NULL);
+    errno = why;
+    return n;
+}
+
 static void write_out(void) {
     size_t done = 0;
     while (done < w.used && !w.error) {
-        ssize_t n = write(w.file, w.buffer + done, w.used - done);
+        ssize_t n = write_without_signal(w.file, w.buffer + done, w.used - done);
         if (n > 0)
             done += (size_t)n;
         else if (n == 0 || errno != EINTR)

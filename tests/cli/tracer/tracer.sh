@@ -118,6 +118,20 @@ exit)
     check "launches" 11 "$(query a.roof "select count(*) from launches")"
     contains "what is lost is said" "without running its exit handlers" err
     ;;
+full)
+    # The spool cannot grow any more, or its folder is gone: the program does not notice.
+    "$ROOFPROF" -q -o a.roof -- /bin/sh -c "ulimit -f 256; exec '$TARGET' basic 50000" >out 2>err
+    check "exit code at the limit" 42 $?
+    check "output at the limit" "target: out" "$(cat out)"
+    contains "the limit is said" "File too large" err
+    kept=$(query a.roof "select count(*) from launches")
+    { [ "${kept:-0}" -gt 1000 ] && [ "$kept" -lt 100000 ]; } || check "launches kept" "some" "$kept"
+    "$ROOFPROF" -q -o b.roof -- /bin/sh -c "rm -rf b.roof.*; exec '$TARGET' basic 10" >out 2>err
+    check "exit code without a folder" 42 $?
+    contains "a vanished folder" "is not traced" err
+    "$ROOFPROF" -q -o c.roof -- /bin/sh -c "'$TARGET' _exit 10; rm -rf c.roof.*; exit 5" >out 2>err
+    check "exit code with a folder that vanishes later" 5 $?
+    ;;
 abort)
     run -o a.roof -- abort 5
     check "exit code" 134 "$code"
