@@ -546,7 +546,8 @@ char *rp_hwdb_shipped_folder(void) {
         size_t n = strlen(build);
         if (!strncmp(own, build, n) && own[n] == '/' && has_devices(ROOFPROF_HWDB_SOURCE))
             return strdup(ROOFPROF_HWDB_SOURCE);
-        for (int up = 0; up < 3; up++) { /* prefix/bin/, prefix/lib/roofprof/ */
+        /* prefix/bin/, prefix/lib/roofprof/, prefix/lib/x86_64-linux-gnu/roofprof/emulator/ */
+        for (int up = 0; up < 5; up++) {
             char *slash = strrchr(own, '/');
             if (!slash || slash == own)
                 break;
