@@ -116,7 +116,8 @@ typedef struct run_options {
     rp_trace_settings settings;
     rp_trace_options trace;
     bool only_run, mode_asked;
-    char **argv; /* the program */
+    const char *needs_tracer; /* the last option that only the tracer serves; NULL none */
+    char **argv;              /* the program */
 } run_options;
 
 static bool set_threads(const rp_options *o, run_options *r) {
@@ -195,6 +196,8 @@ static bool set_trace_option(const rp_options *o, rp_trace_settings *s, int opti
 }
 
 static bool set_option(const rp_options *o, run_options *r, int option) {
+    if (option >= RUNS && option <= WATCHDOG)
+        r->needs_tracer = table[option].name;
     if (option >= SAMPLES && option <= WATCHDOG)
         return set_trace_option(o, &r->settings, option);
     switch (option) {
@@ -337,6 +340,14 @@ int rp_cmd_run(int argc, char **argv) {
         return RP_INTERNAL;
     }
     r.argv = argv + o.at - 1;
+    if (r.emulate.devices && r.needs_tracer && (!r.mode_asked || r.trace.runs > 1)) {
+        rp_options_error(
+            &o,
+            "--%s is the tracer's: on an emulated device it needs --mode (without, the "
+            "device counts every launch itself, in one run)",
+            r.needs_tracer);
+        return RP_INTERNAL;
+    }
     if (r.emulate.devices)
         return emulate(&o, &r);
     return r.only_run ? only_run(&o, &r) : trace(&o, &r);

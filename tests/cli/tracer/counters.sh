@@ -238,6 +238,9 @@ options)
         check "$option" 125 $?
         check "$option: nothing ran" "" "$(cat out)"
     done
+    "$ROOFPROF" --emulate H100 --kernel gemm -- "$TARGET" loop 1 >out 2>err
+    check "--kernel without a tracer" 125 $?
+    contains "--kernel without a tracer" "needs --mode" err
     "$ROOFPROF" --kernel "$(printf 'a\nprobe /bin/true')" -- "$TARGET" loop 1 >out 2>err
     check "a pattern of two lines" 125 $?
     ;;
