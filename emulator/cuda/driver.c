@@ -372,17 +372,13 @@ static int push(void *handle) {
     return error;
 }
 
-static int open_device(int device) {
-    return driver_error((int)runtime.cudaInitDevice(device, 0, 0));
-}
-
 static int create_context(void **handle, unsigned flags, int device) {
     emu_door_device found;
     int error = device_at(device, &found);
     if (!error && !handle)
         error = CUDA_ERROR_INVALID_VALUE;
     if (!error)
-        error = open_device(device);
+        error = driver_error(driver.doors->open_device(device));
     if (error)
         return error;
     driver_context *c = calloc(1, sizeof *c);
@@ -536,7 +532,7 @@ DRIVER_EXPORT(cuDevicePrimaryCtxRetain, void **context, int device) {
     if (!error && !context)
         error = CUDA_ERROR_INVALID_VALUE;
     if (!error)
-        error = open_device(device);
+        error = driver_error((int)runtime.cudaInitDevice(device, 0, 0));
     if (error)
         return error;
     pthread_mutex_lock(&driver.lock);

@@ -55,7 +55,7 @@ DOOR_EXPORT(cudaError_t, cudaInitDevice, int device, unsigned device_flags, unsi
     cudaError_t error = door_enter_query();
     if (!error && !device_at(device))
         error = cudaErrorInvalidDevice;
-    return door_return(error ? error : door_open_device(device_at(device)));
+    return door_return(error ? error : door_open_device(device_at(device), true));
 }
 
 DOOR_EXPORT(cudaError_t, cudaSetValidDevices, const int *devices, int count) {

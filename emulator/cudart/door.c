@@ -205,7 +205,7 @@ cudaError_t door_enter_query(void) {
     return door.start_error;
 }
 
-cudaError_t door_open_device(door_device *device) {
+cudaError_t door_open_device(door_device *device, bool primary) {
     emu_fault fault = {0};
     cudaError_t error = cudaSuccess;
     bool fresh = false;
@@ -218,10 +218,10 @@ cudaError_t door_open_device(door_device *device) {
     pthread_mutex_unlock(&door.lock);
     if (error)
         door_say("error", "device %d cannot be set up: %s", device->index, fault.message);
-    if (fresh) {
+    if (fresh)
         door_share_all(device);
+    if (!error && primary)
         door_tell_context(device, true);
-    }
     return error;
 }
 
@@ -232,7 +232,7 @@ cudaError_t door_enter(door_device **device) {
     door_device *d = &door.device[door_self.device];
     if (device)
         *device = d;
-    if (!d->emu && (error = door_open_device(d)))
+    if (!d->emu && (error = door_open_device(d, true)))
         return error;
     return d->sticky;
 }

@@ -146,8 +146,8 @@ cudaError_t door_enter(door_device **device);
 cudaError_t door_enter_query(void);
 /* Reads which devices there are, and starts nothing: for NVML, which is no use of a device. */
 void door_list_devices(void);
-/* Makes sure that DEVICE's emulated device exists. */
-cudaError_t door_open_device(door_device *device);
+/* Makes sure that DEVICE's emulated device exists, and its primary context if PRIMARY. */
+cudaError_t door_open_device(door_device *device, bool primary);
 /* Leaves ERROR for cudaGetLastError and returns it. */
 cudaError_t door_return(cudaError_t error);
 /* One line on stderr, and a note in the counts file. */

@@ -426,7 +426,7 @@ static cudaError_t allocate_async(void **address, size_t size, door_pool *pool,
         pool = d->pool;
     if (pool != d->pool && !find_pool(pool))
         return cudaErrorInvalidValue;
-    error = door_open_device(pool->device);
+    error = door_open_device(pool->device, true);
     if (!error)
         error = door_allocate(pool->device, EMU_MEMORY_DEVICE, "pool", size, address);
     if (!error) {

@@ -83,13 +83,72 @@ int door_api_exit(int result) {
 /* ---- Contexts ---------------------------------------------------------------------------------
  */
 
+enum { MAX_CONTEXTS = 256 };
+
+static struct {
+    pthread_mutex_t lock;
+    struct {
+        void *handle;
+        int device;
+    } at[MAX_CONTEXTS];
+    int count;
+} contexts = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void remember(const emu_context_event *event) {
+    pthread_mutex_lock(&contexts.lock);
+    if (event->created && contexts.count < MAX_CONTEXTS) {
+        contexts.at[contexts.count].handle = event->handle;
+        contexts.at[contexts.count++].device = event->device;
+    }
+    for (int i = 0; !event->created && i < contexts.count; i++)
+        if (contexts.at[i].handle == event->handle) {
+            memmove(&contexts.at[i], &contexts.at[i + 1],
+                    (size_t)(--contexts.count - i) * sizeof contexts.at[0]);
+            break;
+        }
+    pthread_mutex_unlock(&contexts.lock);
+}
+
 static void tell_event(const emu_context_event *event) {
     const emu_observer *o = door_observer();
+    if (event->created)
+        remember(event);
     if (o && o->context)
         o->context(event);
+    if (!event->created)
+        remember(event);
+}
+
+static int context_device(const void *handle) {
+    int device = -1;
+    pthread_mutex_lock(&contexts.lock);
+    for (int i = 0; i < contexts.count; i++)
+        if (contexts.at[i].handle == handle)
+            device = contexts.at[i].device;
+    pthread_mutex_unlock(&contexts.lock);
+    return device;
+}
+
+static void *device_context(int device) {
+    void *handle = NULL;
+    pthread_mutex_lock(&contexts.lock);
+    for (int i = 0; i < contexts.count && !handle; i++)
+        if (contexts.at[i].device == device)
+            handle = contexts.at[i].handle;
+    pthread_mutex_unlock(&contexts.lock);
+    return handle;
+}
+
+static int context_count(void) {
+    pthread_mutex_lock(&contexts.lock);
+    int count = contexts.count;
+    pthread_mutex_unlock(&contexts.lock);
+    return count;
 }
 
 void door_tell_context(door_device *device, bool created) {
+    if ((context_device(device) >= 0) == created)
+        return;
     tell_event(&(emu_context_event){.created = created,
                                     .device = device->index,
                                     .handle = device,
@@ -171,11 +230,21 @@ static bool table_device(int index, emu_door_device *out) {
                              .tdp_w = d->profile.tdp_w,
                              .pcie_bytes_per_s = d->profile.pcie_bytes_per_s,
                              .context = d,
-                             .active = d->emu != NULL,
+                             .open = d->emu != NULL,
                              .used_bytes = d->emu ? emu_memory_used(d->emu) : 0,
                              .busy_s = d->busy_s};
     pthread_mutex_unlock(&door.lock);
+    out->active = context_device(d) >= 0;
     return true;
+}
+
+static int table_open_device(int index) {
+    int error = (int)door_enter_query();
+    if (error)
+        return error;
+    return index < 0 || index >= door.device_count
+               ? (int)cudaErrorInvalidDevice
+               : (int)door_open_device(&door.device[index], false);
 }
 
 static double table_now(void) {
@@ -264,6 +333,10 @@ const emu_doors *emu_doors_table(void) {
                                     .enter = table_enter,
                                     .leave = door_api_exit,
                                     .tell_context = tell_event,
+                                    .context_device = context_device,
+                                    .device_context = device_context,
+                                    .context_count = context_count,
+                                    .open_device = table_open_device,
                                     .correlation = door_api_correlation,
                                     .module_load = table_module_load,
                                     .module_kernel = table_module_kernel,

@@ -114,7 +114,8 @@ typedef struct emu_door_device {
     double tdp_w;            /* 0 not known */
     double pcie_bytes_per_s; /* 0 not known */
     void *context;           /* handle of its primary context */
-    bool active;             /* used: the primary context is there */
+    bool active;             /* its primary context is there */
+    bool open;               /* a context is there, whichever */
     uint64_t used_bytes;
     double busy_s; /* time of all kernels, virtual */
 } emu_door_device;
@@ -138,6 +139,12 @@ typedef struct emu_doors {
     void (*enter)(const char *function, const char *symbol, const void *parameters);
     int (*leave)(int result);
     void (*tell_context)(const emu_context_event *event);
+    /* Contexts that were told and are still there. -1, NULL: none. */
+    int (*context_device)(const void *handle);
+    void *(*device_context)(int device); /* the first of its contexts */
+    int (*context_count)(void);
+    /* Makes a device usable without making its primary context. 0, or the runtime's error. */
+    int (*open_device)(int index);
     uint32_t (*correlation)(void); /* of the call that this thread is in; 0: of none */
     /* Modules of the driver: an image (PTX text, fat binary) of SIZE bytes (0: it ends where it
      * says). 0, or the runtime's error code. Kernels are cudaKernel_t. */

@@ -232,16 +232,15 @@ void callback_api(const emu_api_event *event) {
     uint32_t id = callback_id(event);
     if (!id || inside_client || !atomic_load(&enabled[event->domain][id]))
         return;
-    emu_door_device device = {0};
     int result = event->result;
-    doors()->device(event->device, &device);
+    void *context = doors()->device_context(event->device);
     const callback_data data = {.site = event->exit ? SITE_EXIT : SITE_ENTER,
                                 .function = event->function,
                                 .parameters = event->parameters,
                                 .return_value = event->exit ? &result : NULL,
                                 .symbol = event->symbol,
-                                .context = device.active ? device.context : NULL,
-                                .context_uid = device.active ? context_uid(event->device) : 0,
+                                .context = context,
+                                .context_uid = context ? context_uid(event->device) : 0,
                                 .correlation_data = event->user,
                                 .correlation = event->correlation};
     call((int)event->domain, id, &data);

@@ -12,20 +12,12 @@
 #include <string.h>
 #include <time.h>
 
-enum { MAX_CONTEXTS = 256, MAX_DEVICES = 64 };
-
 static atomic_bool forked;
 
 static struct {
-    pthread_mutex_t lock;
     const emu_doors *found[2];
     int count;
-    struct {
-        void *handle;
-        int device;
-    } context[MAX_CONTEXTS];
-    int contexts;
-} state = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} state;
 
 /* ---- Events ----------------------------------------------------------------------------------
  */
@@ -48,38 +40,16 @@ static void on_launch(const emu_launch_event *event) {
 #endif
 }
 
-static void remember(const emu_context_event *event) {
-    pthread_mutex_lock(&state.lock);
-    if (event->created && state.contexts < MAX_CONTEXTS) {
-        state.context[state.contexts].handle = event->handle;
-        state.context[state.contexts++].device = event->device;
-    }
-    for (int i = 0; !event->created && i < state.contexts; i++)
-        if (state.context[i].handle == event->handle) {
-            state.context[i] = state.context[--state.contexts];
-            break;
-        }
-    pthread_mutex_unlock(&state.lock);
-}
-
 static void on_context(const emu_context_event *event) {
-    if (event->created)
-        remember(event);
     if (event->created && activity_on(KIND_CONTEXT))
         record_context_of(event->device);
     callback_resource(event->created ? RESOURCE_CONTEXT_CREATED : RESOURCE_CONTEXT_DESTROY_STARTING,
                       event->handle, NULL);
-    if (!event->created)
-        remember(event);
 }
 
 static void on_stream(const emu_stream_event *event) {
-    emu_door_device device = {0};
-    const emu_doors *d = doors();
-    if (d)
-        d->device(event->device, &device);
     callback_resource(event->created ? RESOURCE_STREAM_CREATED : RESOURCE_STREAM_DESTROY_STARTING,
-                      device.context, event->handle);
+                      doors()->device_context(event->device), event->handle);
 }
 
 static void on_end(void) {
@@ -109,22 +79,10 @@ static void in_child(void) {
     atomic_store(&forked, true);
 }
 
-/* Contexts that were there before anybody watched. */
-static void remember_active(const emu_doors *d) {
-    emu_door_device device;
-    for (int i = 0; i < d->device_count(); i++)
-        if (d->device(i, &device) && device.active)
-            remember(&(emu_context_event){
-                .created = true, .device = i, .handle = device.context, .uid = (uint32_t)i + 1});
-}
-
 static void watch(void) {
     state.count = emu_find_doors(state.found);
-    for (int i = 0; i < state.count; i++) {
-        if (state.found[i]->started())
-            remember_active(state.found[i]);
+    for (int i = 0; i < state.count; i++)
         state.found[i]->observe(&observer);
-    }
     pthread_atfork(NULL, NULL, in_child);
 }
 
@@ -146,13 +104,8 @@ cupti_result enter(void) {
 }
 
 int context_device(const void *handle) {
-    int device = handle ? -1 : 0;
-    pthread_mutex_lock(&state.lock);
-    for (int i = 0; handle && i < state.contexts; i++)
-        if (state.context[i].handle == handle)
-            device = state.context[i].device;
-    pthread_mutex_unlock(&state.lock);
-    return device;
+    const emu_doors *d = doors();
+    return !handle ? 0 : d ? d->context_device(handle) : -1;
 }
 
 uint32_t context_uid(int device) {
@@ -257,11 +210,10 @@ CUPTI_EXPORT(cuptiGetStreamId, void *context, void *stream, uint32_t *id) {
 }
 
 CUPTI_EXPORT(cuptiGetNumContexts, uint32_t *count) {
+    const emu_doors *d = doors();
     if (!count)
         return CUPTI_INVALID_PARAMETER;
-    pthread_mutex_lock(&state.lock);
-    *count = (uint32_t)state.contexts;
-    pthread_mutex_unlock(&state.lock);
+    *count = d ? (uint32_t)d->context_count() : 0;
     return CUPTI_OK;
 }
 

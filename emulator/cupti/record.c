@@ -292,7 +292,7 @@ void record_existing(int kind) {
             continue;
         if (kind == KIND_DEVICE)
             add_device(i, &device);
-        if (kind == KIND_CONTEXT && device.active)
+        if (kind == KIND_CONTEXT && d->device_context(i))
             record_context_of(i);
     }
 }

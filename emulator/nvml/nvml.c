@@ -528,8 +528,8 @@ NVML_EXPORT(nvmlDeviceGetComputeRunningProcesses_v3, void *handle, unsigned *cou
     if (error)
         return error;
     unsigned room = *count;
-    *count = d.active;
-    if (!d.active)
+    *count = d.open;
+    if (!d.open)
         return NVML_SUCCESS;
     if (room < 1 || !list)
         return NVML_INSUFFICIENT_SIZE;

@@ -329,6 +329,27 @@ static void callbacks(void) {
     client_finish(&program);
 }
 
+/* A program of the driver's makes its own context: no primary one appears beside it. */
+static void made_context(void) {
+    void *made;
+    load("libcupti.so.13");
+    CHECK(cu.cuInit(0) == 0);
+    CHECK(cu.cuptiSubscribe(&client_subscriber, on_event, &seen) == 0);
+    CHECK(cu.cuptiEnableCallback(1, client_subscriber, DOMAIN_RESOURCE, RESOURCE_CONTEXT_CREATED) ==
+          0);
+    CHECK(cu.cuCtxCreate_v2(&made, 0, 0) == 0 && seen.contexts == 1);
+    client_prepare(&program, 100);
+    client_launch(&program);
+    client_finish(&program);
+    CHECK(seen.contexts == 1);
+    session_initialize();
+    session s = {0};
+    CHECK(session_enable(&s) == 0 && session_disable(&s) == 0 && session_deinitialize() == 0);
+    CHECK(cu.cuCtxDestroy_v2(made) == 0);
+    CHECK(cu.cuptiRangeProfilerEnable(&(range_enable_params){
+              .size = sizeof(range_enable_params), .context = made}) == CUPTI_NOT_INITIALIZED);
+}
+
 static void refusals(void) {
     const char *text;
     setenv("ROOFPROF_EMU_CUPTI_REFUSE", "subscribe=39,Profiler=35,ActivityEnable=slow:20", 1);
@@ -604,6 +625,7 @@ static const struct {
              {"layouts", layouts},
              {"calls", calls},
              {"callbacks", callbacks},
+             {"made-context", made_context},
              {"refusals", refusals},
              {"version-12", version_12},
              {"ranges-auto", ranges_auto},
