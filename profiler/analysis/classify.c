@@ -217,6 +217,18 @@ static void fractions(const rp_roofs *roofs, rp_report_kernel *kernel) {
     kernel->time_lost_s = kernel->time_s - kernel->drawn_roof_time_s;
 }
 
+/* Nothing but zeros was counted: a roof of no time is no roof, and no fraction of it is known. */
+static void judge_zeros(rp_report_kernel *kernel) {
+    if (kernel->waves < 1 && !kernel->modelled && !isnan(kernel->time_s)) {
+        kernel->bound = RP_BOUND_LATENCY;
+        rp_explain_latency(kernel, kernel->reason, sizeof kernel->reason);
+        return;
+    }
+    kernel->bound = RP_BOUND_UNKNOWN;
+    snprintf(kernel->reason, sizeof kernel->reason,
+             "what was counted is 0: what it spends its time on was not counted");
+}
+
 void rp_classify(const rp_roofs *roofs, rp_report_kernel *kernel) {
     const rp_evidence *compute = largest(kernel, true), *memory = largest(kernel, false);
     kernel->side = side_of(roofs, kernel);
@@ -227,6 +239,10 @@ void rp_classify(const rp_roofs *roofs, rp_report_kernel *kernel) {
                  counted              ? "no peak of the device is known: name it with --device"
                  : kernel->collective ? "a collective: it waits for other GPUs and is not counted"
                                       : "no counts: only times are known");
+        return;
+    }
+    if (!compute && !memory) {
+        judge_zeros(kernel);
         return;
     }
     kernel->roof_time_s = fmax(compute ? compute->time_s : 0, memory ? memory->time_s : 0);

@@ -64,6 +64,8 @@ void rp_project(const rp_report *report, const rp_report_kernel *kernel, const r
     rp_roofs_of_device(hwdb, device, false, &roofs);
     *projection = (rp_projection){.device = device, .likely_s = NAN};
     projection->low_s = roof_time(kernel, &roofs);
+    if (projection->low_s == 0) /* nothing but zeros was counted: no bound */
+        projection->low_s = NAN;
     projection->side = side_there(kernel, &roofs);
     projection->changes_side = projection->side != RP_SIDE_UNKNOWN &&
                                kernel->side != RP_SIDE_UNKNOWN && projection->side != kernel->side;

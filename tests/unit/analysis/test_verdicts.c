@@ -193,6 +193,27 @@ static void unknown_without_evidence(void **state) {
 
 /* Integer work that no FLOP counter shows forbids "latency", but is no roof either: multiply-adds
  * may run on another pipe. */
+/* FLOPs of 0 and nothing else counted: no roof of 0 s, no fraction, no time lost. */
+static void zeros_are_no_roof(void **state) {
+    (void)state;
+    rp_group *g = fixture_kernel(&f, "copy", 1, 1e-3);
+    fixture_shape(g, 4096, 256);
+    fixture_set(g, RP_Q_FLOPS_FP32_VECTOR, 0);
+    fixture_analyse(&f);
+    const rp_report_kernel *k = fixture_find(&f, "copy");
+    assert_int_equal(k->bound, RP_BOUND_UNKNOWN);
+    assert_non_null(strstr(k->reason, "not counted"));
+    assert_unknown(k->roof_time_s);
+    assert_unknown(k->roof_fraction);
+    assert_unknown(k->time_lost_s);
+    rp_projection there;
+    const rp_device *device;
+    assert_int_equal(rp_hwdb_find(f.hwdb, "H100-SXM5-80GB", &device, NULL, NULL), RP_OK);
+    rp_project(&f.report, k, f.hwdb, device, &there);
+    assert_unknown(there.low_s);
+    assert_unknown(there.likely_s);
+}
+
 static void integer_upper_bound(void **state) {
     (void)state;
     rp_group *g = streaming("sass", 0, 0.1);
@@ -521,6 +542,7 @@ int main(void) {
         TEST(latency_ladder),
         TEST(small_grid_needs_no_counters),
         TEST(unknown_without_evidence),
+        TEST(zeros_are_no_roof),
         TEST(integer_upper_bound),
         TEST(accumulate_types_have_their_own_peak),
         TEST(derived_device_is_said),
