@@ -140,7 +140,8 @@ static void forget(environment *e) {
         free((char *)(uintptr_t)e->list[i].value);
 }
 
-/* The emulated libraries that are there, before whatever was to be preloaded. */
+/* The emulated libraries that are there, after what was to be preloaded anyway: allocators and
+ * sanitizers must be first. */
 static void preload(environment *e, const char *door) {
     static const char *const names[] = {"libcudart.so.13", "libcudart.so.12", "libcuda.so.1",
                                         "libnvidia-ml.so.1"};
@@ -153,7 +154,7 @@ static void preload(environment *e, const char *door) {
             used +=
                 (size_t)snprintf(text + used, sizeof text - used, "%s%s", used ? ":" : "", path);
     }
-    set(e, "LD_PRELOAD", "%s%s%s", text, before && *before ? ":" : "", before ? before : "");
+    set(e, "LD_PRELOAD", "%s%s%s", before ? before : "", before && *before ? ":" : "", text);
 }
 
 /* The tracer, loaded as on a machine with a GPU, finds the emulated CUPTI. */

@@ -13,6 +13,8 @@ if [ ! -x "$name" ] || [ "$source" -nt "$name" ]; then
 fi
 export ROOFPROF_EMU_STRICT=1 LD_LIBRARY_PATH=${LD_LIBRARY_PATH:-}:$(dirname "$nvcc")/../lib64
 rm -f "$name".roof "$name".counts.roof
+[ -z "${PRELOAD_FIRST:-}" ] || export LD_PRELOAD=$PRELOAD_FIRST
+export ASAN_OPTIONS=detect_leaks=0
 "$ROOFPROF" run --emulate A100 --mode replay -q -o "$name.roof" "./$name" >"$name.out" 2>"$name.err" || {
     cat "$name.err"
     exit 1

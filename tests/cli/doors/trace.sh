@@ -13,6 +13,8 @@ fi
 library_path=${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$(dirname "$(command -v "$nvcc")")/../lib64
 export ROOFPROF_EMU_STRICT=1 LD_LIBRARY_PATH=$library_path
 rm -f "$name".roof "$name".counts.roof
+[ -z "${PRELOAD_FIRST:-}" ] || export LD_PRELOAD=$PRELOAD_FIRST
+export ASAN_OPTIONS=detect_leaks=0
 "$ROOFPROF" run --emulate A100 --mode trace -q -o "$name.roof" "./$name" >"$name.out" 2>"$name.err"
 code=$?
 failures=0

@@ -19,7 +19,8 @@ also=$(said ALSO)
     { cat "$work/build"; echo "does not build"; exit 1; }
 
 devices=$(said DEVICES)
-LD_PRELOAD="$door/libcudart.so.13" ROOFPROF_EMU_DEVICE="${devices:-H100}" \
+LD_PRELOAD="${PRELOAD_FIRST:+$PRELOAD_FIRST:}$door/libcudart.so.13" ASAN_OPTIONS=detect_leaks=0 \
+    ROOFPROF_EMU_DEVICE="${devices:-H100}" \
     ROOFPROF_EMU_COUNTS="$work/counts" ROOFPROF_EMU_THREADS=2 \
     "$work/program" >"$work/stdout" 2>"$work/stderr"
 code=$?
