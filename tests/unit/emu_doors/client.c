@@ -8,7 +8,7 @@
 
 doors_api cu;
 void *client_subscriber;
-int client_records[KINDS];
+atomic_int client_records[KINDS];
 record_kernel client_last_kernel;
 char client_last_name[256];
 

@@ -8,6 +8,7 @@
 #define DOORS_CLIENT_H
 
 #include "emulator/cupti/abi.h"
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -136,7 +137,7 @@ void client_finish(client_program *p); /* waits, checks the sums, frees */
 
 /* A tracer: one subscriber, buffers, records counted by kind. */
 extern void *client_subscriber;
-extern int client_records[KINDS];
+extern atomic_int client_records[KINDS];
 extern record_kernel client_last_kernel;
 extern char client_last_name[256];
 void client_trace(void);
