@@ -244,6 +244,8 @@ rp_code rp_analyse(const rp_profile *profile, const rp_hwdb *hwdb,
     }
     if (code == RP_OK)
         code = note_launches(profile, report, error);
+    if (code == RP_OK)
+        code = rp_work_note_unused(profile, options, report, error);
     free(copy);
     free(roofs);
     if (code != RP_OK)

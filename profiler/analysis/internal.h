@@ -47,6 +47,10 @@ rp_code rp_report_note(rp_report *report, rp_error *error, const char *severity,
 rp_code rp_groups_prepare(const rp_profile *profile, const rp_analysis_options *options,
                           rp_group **copy, size_t *count, rp_error *error);
 
+/* A note for each section of --work that no kernel of PROFILE matches: most likely misspelt. */
+rp_code rp_work_note_unused(const rp_profile *profile, const rp_analysis_options *options,
+                            rp_report *report, rp_error *error);
+
 void rp_count_flops(const rp_group *group, rp_report_kernel *kernel);
 void rp_count_bytes(const rp_group *group, rp_report_kernel *kernel);
 

@@ -244,6 +244,24 @@ static rp_code apply(rp_group *group, const rp_analysis_options *options, rp_err
     return RP_OK;
 }
 
+rp_code rp_work_note_unused(const rp_profile *profile, const rp_analysis_options *options,
+                            rp_report *report, rp_error *error) {
+    rp_code code = RP_OK;
+    for (size_t i = 0; i < options->work_count && code == RP_OK; i++) {
+        const rp_work_rule *rule = &options->work[i];
+        bool used = false;
+        for (size_t g = 0; g < profile->group_count && !used; g++)
+            used = matches(rule, &profile->groups[g]);
+        if (!used)
+            code = rp_report_note(report, error, "warning",
+                                  "%s:%d: no kernel here is called [%s]; names are compared whole, "
+                                  "* stands for any letters",
+                                  options->work_file ? options->work_file : "--work", rule->line,
+                                  rule->kernel_glob);
+    }
+    return code;
+}
+
 /* ---- Merging configs into kernels ------------------------------------------------------------ */
 
 static int by_kernel(const void *left, const void *right) {

@@ -242,7 +242,8 @@ static void add_memory(rp_table *t, const rp_device *d) {
                  (double)d->memory_bytes / 1073741824);
         property(t, "memory", buffer);
     } else if (!isnan(d->memory_label_gb)) {
-        snprintf(buffer, sizeof buffer, "%g GB %s", d->memory_label_gb, d->memory_type);
+        snprintf(buffer, sizeof buffer, "%g GB%s%s", d->memory_label_gb, *d->memory_type ? " " : "",
+                 d->memory_type);
         property(t, "memory", buffer);
     }
     if (d->memory_bus_bits > 0) {
@@ -382,7 +383,7 @@ static void print_device(const rp_hwdb *db, const rp_device *d, FILE *file, rp_f
             rp_document_heading(&page, "Published measurements (none made by this project)");
             rp_document_table(&page, measured);
         }
-        rp_document_note(&page, "Sources: %s", d->source);
+        rp_document_note(&page, "Sources: %s", *d->source ? d->source : "the record names none");
         if (*d->note)
             rp_document_note(&page, "Note: %s", d->note);
         rp_document_end(&page);

@@ -118,8 +118,8 @@ static rp_code check_kept(const rp_input *input, const rp_input_options *options
         return RP_OK;
     if (input->profile.launches_total > 0)
         return rp_fail(error, RP_INPUT,
-                       "none of the %llu launches passes the filter; see the names with "
-                       "'roofprof report %s'",
+                       "none of the %llu launches passes the filter; 'roofprof report %s' without "
+                       "filters shows what there is",
                        (unsigned long long)input->profile.launches_total, options->files[0]);
     return rp_fail(error, RP_INPUT, "%s holds no kernel", options->files[0]);
 }

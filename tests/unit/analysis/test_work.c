@@ -175,6 +175,30 @@ static void fills_what_is_missing(void **state) {
     fixture_end(&f);
 }
 
+/* A misspelt name is told with its line; one that matches is not. */
+static void what_matches_nothing_is_said(void **state) {
+    (void)state;
+    static rp_work_rule rules[] = {
+        {.kernel_glob = "saxpy", .flops = "1", .line = 1},
+        {.kernel_glob = "saxpi*", .flops = "1", .line = 4},
+    };
+    fixture f;
+    size_t found = 0;
+    fixture_start(&f, "NVIDIA A100-SXM4-40GB");
+    fixture_kernel(&f, "saxpy", 5, 1e-3);
+    f.options.work = rules;
+    f.options.work_count = 2;
+    f.options.work_file = "w.ini";
+    fixture_analyse(&f);
+    for (size_t i = 0; i < f.report.note_count; i++) {
+        assert_null(strstr(f.report.notes[i].text, "w.ini:1"));
+        if (strstr(f.report.notes[i].text, "w.ini:4") && strstr(f.report.notes[i].text, "[saxpi*]"))
+            found++;
+    }
+    assert_int_equal(found, 1);
+    fixture_end(&f);
+}
+
 /* By config each launch shape has its own work; the report is by kernel all the same. */
 static void configs_are_merged_afterwards(void **state) {
     (void)state;
@@ -209,6 +233,7 @@ int main(void) {
         cmocka_unit_test(parse),
         cmocka_unit_test(parse_refusals),
         cmocka_unit_test(fills_what_is_missing),
+        cmocka_unit_test(what_matches_nothing_is_said),
         cmocka_unit_test(configs_are_merged_afterwards),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
