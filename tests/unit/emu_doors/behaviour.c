@@ -211,9 +211,7 @@ static void worker(void) {
         client_launch(&program);
     CHECK(cu.cuCtxSynchronize() == 0);
     client_launch(&program);
-    for (int i = 0;
-         i < 100 && __atomic_load_n(&client_records[KIND_CONCURRENT_KERNEL], __ATOMIC_SEQ_CST) < 8;
-         i++)
+    for (int i = 0; i < 100 && client_records[KIND_CONCURRENT_KERNEL] < 8; i++)
         usleep(20000);
     CHECK(client_records[KIND_CONCURRENT_KERNEL] == 8);
     CHECK(cu.cuptiActivityFlushAll(1) == 0 && client_records[KIND_CONCURRENT_KERNEL] == 11);
