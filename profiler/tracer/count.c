@@ -67,6 +67,7 @@ static struct {
         _Atomic(void *) context;
         _Atomic uint32_t device;
     } devices[CONTEXTS];
+    atomic_bool full; /* more contexts than are followed */
     atomic_int captures;
 } c = {.gate = PTHREAD_RWLOCK_INITIALIZER, .lock = PTHREAD_MUTEX_INITIALIZER, .current = -1};
 
@@ -199,6 +200,7 @@ static void drop_plan(int i) {
     c.window = c.window == c.plans[i] ? NULL : c.window;
     free_plan(c.plans[i]);
     c.plans[i] = NULL;
+    atomic_store(&c.devices[i].context, NULL);
 }
 
 /* The same while the gate is held for writing: CUPTI's counters go back to whoever else wants them.
@@ -211,13 +213,17 @@ static void give_up_all(refusal r) {
 
 /* ---- Windows (the gate is held for writing) -------------------------------------------------- */
 
-/* Launches that ran in a window and have no values: they are launches all the same. */
-static void write_without_values(const spool_counters *launches, size_t n) {
+/* A launch without values is a launch all the same. */
+static void write_launch(const spool_counters *launch) {
     static configuration none = {.profile = "NONE", .passes = 1};
-    for (size_t i = 0; i < n; i++) {
-        spool_counters record = launches[i];
-        write_values(&none, &record, true, NULL, 0, NULL);
-    }
+    spool_counters record = *launch;
+    write_values(&none, &record, true, NULL, 0, NULL);
+}
+
+/* Launches that ran in a window and have no values. */
+static void write_without_values(const spool_counters *launches, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        write_launch(&launches[i]);
     add_total(&c.totals.lost, (int64_t)n);
 }
 
@@ -357,6 +363,20 @@ static uint64_t hold_shared(void) {
     return enter_shared() ? HOLDS_SHARED : HOLDS_NOTHING;
 }
 
+static spool_counters launch_of(uint32_t config, uint32_t correlation) {
+    return (spool_counters){.config = config,
+                            .correlation = correlation,
+                            .stream = SPOOL_NONE,
+                            .time_ns = (uint64_t)now()};
+}
+
+/* Kernels are not traced in replay mode: what is not counted there leaves no other sign. */
+static void note_untouched(uint32_t config, uint32_t correlation) {
+    spool_counters launch = launch_of(config, correlation);
+    if (c.settings->mode == MODE_REPLAY && config != SPOOL_NONE && atomic_load(&c.on))
+        write_launch(&launch);
+}
+
 /* A window may be open over several launches; one that is not counted ends it. */
 uint64_t count_enter_untouched(void) {
     if (!atomic_load(&c.on))
@@ -376,9 +396,10 @@ uint64_t count_enter_graph(void) {
     return count_enter_untouched();
 }
 
-uint64_t count_enter_skipped(void) {
+uint64_t count_enter_skipped(uint32_t config, uint32_t correlation) {
     if (atomic_load(&c.on))
         add_total(&c.totals.skipped, 1);
+    note_untouched(config, correlation);
     return count_enter_untouched();
 }
 
@@ -389,10 +410,7 @@ static bool open_for(counted *p, int which, uint32_t config, uint32_t correlatio
         return false;
     if (which < 0 || (atomic_load(&c.state) != WINDOW_OPEN && !open_window(p, which)))
         return false;
-    c.pending[c.pending_count++] = (spool_counters){.config = config,
-                                                    .correlation = correlation,
-                                                    .stream = SPOOL_NONE,
-                                                    .time_ns = (uint64_t)now()};
+    c.pending[c.pending_count++] = launch_of(config, correlation);
     return true;
 }
 
@@ -424,6 +442,7 @@ uint64_t count_enter(void *context, uint32_t config, uint32_t correlation) {
         return held;
     if (!enter_alone()) {
         add_total(&c.totals.busy, 1);
+        note_untouched(config, correlation);
         return HOLDS_NOTHING;
     }
     counted *p = atomic_load(&c.on) ? plan_of(context) : NULL;
@@ -439,6 +458,7 @@ uint64_t count_enter(void *context, uint32_t config, uint32_t correlation) {
     close_window();
     atomic_store(&c.entered_ns, 0);
     leave();
+    note_untouched(config, correlation);
     return hold_shared();
 }
 
@@ -476,7 +496,9 @@ static counted *make_plan(void *context) {
     if (p)
         r = range_attach(c.api, context, &p->context);
     if (r.result) {
-        give_up_all(r);
+        if (r.result !=
+            CUPTI_INVALID_CONTEXT) /* else it is not ready yet: another launch will ask */
+            give_up_all(r);
         free(p);
         return NULL;
     }
@@ -490,27 +512,39 @@ static counted *make_plan(void *context) {
     return p;
 }
 
-void count_context_created(void *context) {
-    if (!atomic_load(&c.on) || !enter_alone())
-        return;
+static int place_of(const void *context) {
+    for (int i = 0; i < CONTEXTS; i++)
+        if (atomic_load(&c.devices[i].context) == context)
+            return i;
+    return -1;
+}
+
+static void add_context(void *context) {
     int64_t began = now();
+    int i = 0;
     close_window();
-    int free_place = 0;
-    while (free_place < CONTEXTS && c.plans[free_place])
-        free_place++;
-    if (free_place < CONTEXTS && (c.plans[free_place] = make_plan(context))) {
-        atomic_store(&c.devices[free_place].device, c.plans[free_place]->context.device);
-        atomic_store(&c.devices[free_place].context, context);
+    while (i < CONTEXTS && c.plans[i])
+        i++;
+    atomic_store(&c.full, i == CONTEXTS);
+    if (i < CONTEXTS && (c.plans[i] = make_plan(context))) {
+        atomic_store(&c.devices[i].device, c.plans[i]->context.device);
+        atomic_store(&c.devices[i].context, context);
     }
     add_total(&c.totals.cost_ns, now() - began);
+}
+
+void count_context_seen(void *context) {
+    if (!atomic_load(&c.on) || atomic_load(&c.full) || !context || place_of(context) >= 0 ||
+        !enter_alone())
+        return;
+    if (atomic_load(&c.on) && place_of(context) < 0) /* still */
+        add_context(context);
     leave();
 }
 
 uint32_t count_device(const void *context) {
-    for (int i = 0; i < CONTEXTS; i++)
-        if (atomic_load(&c.devices[i].context) == context)
-            return atomic_load(&c.devices[i].device);
-    return 0;
+    int i = place_of(context);
+    return i < 0 ? 0 : atomic_load(&c.devices[i].device);
 }
 
 void count_context_destroyed(void *context) {

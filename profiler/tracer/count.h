@@ -20,7 +20,9 @@
 void count_start(const cupti_api *api, const host_api *host, const tracer_settings *settings);
 bool count_on(void);
 
-void count_context_created(void *context);
+/* When it is created, and before each launch in it: threads may launch before the one that made it
+ * has told of it. */
+void count_context_seen(void *context);
 void count_context_destroyed(void *context);
 /* Its device's ordinal; 0 for a context that cannot be counted in. */
 uint32_t count_device(const void *context);
@@ -29,8 +31,9 @@ uint32_t count_device(const void *context);
 uint64_t count_enter(void *context, uint32_t config, uint32_t correlation);
 /* One that nobody asked for. */
 uint64_t count_enter_untouched(void);
-/* One that must not be counted: a collective, or of a kind whose kernels are not known. */
-uint64_t count_enter_skipped(void);
+/* One that must not be counted: a collective, or of a kind whose shape is not known (CONFIG
+ * SPOOL_NONE). */
+uint64_t count_enter_skipped(uint32_t config, uint32_t correlation);
 /* A graph: one launch of many kernels. */
 uint64_t count_enter_graph(void);
 void count_exit(uint64_t entered);

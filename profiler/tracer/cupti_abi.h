@@ -14,6 +14,7 @@
 typedef int cupti_result; /* 0: success */
 enum {
     CUPTI_OK = 0,
+    CUPTI_INVALID_CONTEXT = 3,
     CUPTI_NOT_INITIALIZED = 15,
     CUPTI_LIMIT_REACHED = 12,
     CUPTI_NOT_SUPPORTED = 27,

@@ -136,11 +136,13 @@ static uint64_t enter(uint32_t cbid, const callback_data *d) {
         select_graph(d->correlation);
         return counting && d->correlation_data ? count_enter_graph() : 0;
     }
+    if (counting)
+        count_context_seen(d->context);
     launch l = look_at(cbid, d);
     if (!counting || !d->correlation_data) /* what enters must be seen to leave */
         return 0;
     if (l.skipped)
-        return count_enter_skipped();
+        return count_enter_skipped(l.wanted ? l.config : SPOOL_NONE, d->correlation);
     return l.wanted && l.config != SPOOL_NONE ? count_enter(d->context, l.config, d->correlation)
                                               : count_enter_untouched();
 }
@@ -189,7 +191,7 @@ void launches_callback(void *user, int domain, uint32_t cbid, const void *data) 
     if (atomic_load(&ended))
         return;
     if (domain == DOMAIN_RESOURCE && cbid == RESOURCE_CONTEXT_CREATED)
-        count_context_created(resource->context);
+        count_context_seen(resource->context);
     else if (domain == DOMAIN_RESOURCE && cbid == RESOURCE_CONTEXT_DESTROY_STARTING)
         count_context_destroyed(resource->context);
     else if (domain != DOMAIN_DRIVER)

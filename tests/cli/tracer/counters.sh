@@ -88,7 +88,8 @@ replay)
     check "every saxpy is counted" 50 "$(launches saxpy "${has_metric}'dram__bytes_read.sum') and ${has_metric}'smsp__sass_inst_executed.sum')")"
     check "every gemm has its tensor counters" 50 "$(launches gemm "${has_metric}'sm__ops_path_tensor_src_fp8.sum')")"
     check "saxpy's first launch alone has them" 1 "$(launches saxpy "${has_metric}'sm__ops_path_tensor_src_fp8.sum')")"
-    check "launches once each, whatever the passes" 100 "$(query "select count(*) from launches")"
+    check "collectives are there, without counters or times" 50 "$(launches nccl "l.time_ns is null and not exists (select 1 from counters v where v.key >> 16 = l.id)")"
+    check "launches once each, whatever the passes" 150 "$(query "select count(*) from launches")"
     check "time" 80000.0 "$(query "select distinct time_ns from launches l join configs c on c.id=l.config join kernels k on k.id=c.kernel where k.name='saxpy'")"
     ;;
 records)
