@@ -64,7 +64,10 @@ static void set_times(const rp_group *group, rp_report_kernel *kernel) {
         kernel->time_noise_s = sqrt(group->noise / (double)group->noise_launches);
         kernel->time_noise_degrees = group->noise_degrees;
     }
-    kernel->modelled = kernel->time_provenance == RP_MODELLED;
+    /* a mean of modelled times is one too, however few they are */
+    kernel->modelled = group->time_provenance == RP_MODELLED;
+    if (kernel->modelled)
+        kernel->time_provenance = RP_MODELLED;
 }
 
 /* The clock that the kernel's peaks are taken at: its own where it is long enough for that to be

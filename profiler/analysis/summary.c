@@ -60,15 +60,31 @@ static void utilise(const rp_roofs *roofs, rp_report *report, size_t d) {
     device->bandwidth = bytes / (roofs->level[RP_DRAM].nominal * time);
 }
 
+/* Launches without a time of their own (counted as they ran, so that their time was not theirs)
+ * took the mean of their kind, as in their kernel's total; nothing tells that they overlapped
+ * others. */
+static double untimed(const rp_profile *profile, size_t device) {
+    double sum = 0;
+    for (size_t i = 0; i < profile->group_count; i++) {
+        const rp_group *group = &profile->groups[i];
+        if (group->device == device && group->time.n && group->time.n < group->launches)
+            sum += rp_stat_mean(&group->time) * (double)(group->launches - group->time.n);
+    }
+    return sum;
+}
+
 static void fill_devices(const rp_profile *profile, const rp_roofs *roofs, rp_report *report) {
     for (size_t d = 0; d < report->device_count; d++) {
         const rp_profile_device *seen = &profile->devices[d];
         rp_report_device *device = &report->devices[d];
-        device->busy_s = seen->busy_s;
-        device->sum_s = seen->sum_s;
+        double more = untimed(profile, d);
+        device->busy_s = seen->busy_s + more;
+        device->sum_s = seen->sum_s + more;
         device->span_s = seen->span_s;
         device->copy_s = seen->copy_s;
-        device->idle_s = seen->span_s - seen->busy_s;
+        device->idle_s = device->span_s - device->busy_s;
+        if (more > 0 && device->idle_s < 0)
+            device->idle_s = NAN; /* the span does not hold them all */
         device->peak_allocated_bytes = seen->peak_allocated_bytes;
         device->memory_bytes = seen->memory_bytes > 0 ? (double)seen->memory_bytes : NAN;
         if (isnan(device->memory_bytes) && device->hardware && device->hardware->memory_bytes > 0)

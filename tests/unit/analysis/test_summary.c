@@ -41,6 +41,43 @@ static void shares(void **state) {
     assert_near(f.report.time_lost_by_bound[RP_BOUND_MEMORY], 0.6e-3, 0.01e-3);
 }
 
+/* Counted launches whose time is not their own: GPU time holds the mean of their kind for each, as
+ * the kernel's total does, so that shares stay shares. */
+static void launches_without_a_time(void **state) {
+    (void)state;
+    rp_group *g = fixture_kernel(&f, "a", 4, 1e-3);
+    g->time.n = 2;
+    g->time.sum = 2e-3;
+    f.profile.devices[0].busy_s = 2e-3;
+    f.profile.devices[0].sum_s = 2e-3;
+    f.profile.devices[0].span_s = 10e-3;
+    fixture_analyse(&f);
+    assert_near(f.report.gpu_time_s, 4e-3, 1e-12);
+    assert_near(f.report.gpu_sum_s, 4e-3, 1e-12);
+    assert_near(fixture_find(&f, "a")->time_share, 1, 1e-9);
+    assert_near(f.report.devices[0].idle_s, 6e-3, 1e-12);
+    f.profile.devices[0].span_s = 3e-3; /* launches before the first or after the last time */
+    fixture_analyse(&f);
+    assert_unknown(f.report.devices[0].idle_s);
+}
+
+/* Of an emulated device, some launches' times stand for all: they are modelled still, not judged.
+ */
+static void a_mean_of_modelled_times_is_modelled(void **state) {
+    (void)state;
+    rp_group *g = fixture_kernel(&f, "a", 4, 1e-3);
+    g->time.n = 2;
+    g->time.sum = 2e-3;
+    g->time_provenance = RP_MODELLED;
+    fixture_set(g, RP_Q_DRAM_BYTES, 1e-3 * 1555.2e9 * 0.9);
+    fixture_analyse(&f);
+    const rp_report_kernel *k = fixture_find(&f, "a");
+    assert_true(k->modelled);
+    assert_int_equal(k->time_provenance, RP_MODELLED);
+    assert_unknown(k->roof_fraction);
+    assert_unknown(k->time_lost_s);
+}
+
 static void worst_loss_first(void **state) {
     (void)state;
     fixture_set(fixture_kernel(&f, "efficient", 1, 9e-3), RP_Q_DRAM_BYTES, 9e-3 * 1555e9 * 0.95);
@@ -130,6 +167,8 @@ static void joined_files(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(shares),
+        TEST(launches_without_a_time),
+        TEST(a_mean_of_modelled_times_is_modelled),
         TEST(worst_loss_first),
         TEST(utilisations),
         TEST(unknown_utilisations),
