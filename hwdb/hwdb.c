@@ -511,13 +511,15 @@ double rp_metric_rule_value(const rp_metric_rule *rule,
 
 /* ---- Where the files are --------------------------------------------------------------------- */
 
-/* The file that this code was loaded from: the program, or a library in somebody else's. */
+/* The file that this code was loaded from: the program, or a library in somebody else's (which may
+ * have been named by a link). */
 static bool own_path(char *path, size_t size) {
     Dl_info info;
     ssize_t n;
 
     if (dladdr((void *)(uintptr_t)own_path, &info) && info.dli_fname && info.dli_fname[0] == '/') {
-        snprintf(path, size, "%s", info.dli_fname);
+        char real[PATH_MAX];
+        snprintf(path, size, "%s", realpath(info.dli_fname, real) ? real : info.dli_fname);
         return true;
     }
     n = readlink("/proc/self/exe", path, size - 1);

@@ -140,6 +140,33 @@ static void forget(environment *e) {
         free((char *)(uintptr_t)e->list[i].value);
 }
 
+/* The loader takes spaces and colons of LD_PRELOAD for separators: a folder whose path has one is
+ * reached by a link in the spool. */
+static rp_code preloadable(char door[PATH_MAX], const char *spool, rp_error *error) {
+    char link[PATH_MAX + 8];
+    if (!strpbrk(door, " :"))
+        return RP_OK;
+    snprintf(link, sizeof link, "%s/door", spool);
+    if (strpbrk(link, " :") || strlen(link) >= PATH_MAX)
+        return rp_fail(
+            error, RP_MACHINE,
+            "the loader cannot preload from %s (a space or a colon in the path), nor from "
+            "%s; set TMPDIR to a folder without either",
+            door, spool);
+    if (symlink(door, link))
+        return rp_fail(error, RP_MACHINE, "%s cannot be made: %s", link, strerror(errno));
+    snprintf(door, PATH_MAX, "%s", link);
+    return RP_OK;
+}
+
+/* The spool with nothing of the program in it. */
+static void remove_spool(const char *spool) {
+    char link[PATH_MAX + 8];
+    snprintf(link, sizeof link, "%s/door", spool);
+    unlink(link);
+    rmdir(spool);
+}
+
 /* The emulated libraries that are there, after what was to be preloaded anyway: allocators and
  * sanitizers must be first. */
 static void preload(environment *e, const char *door) {
@@ -311,7 +338,7 @@ static rp_code collect(const rp_emulate_options *options, const char *spool, con
     free_files(files, count, code == RP_OK);
     free_files(spools, spool_count, code == RP_OK);
     if (code == RP_OK)
-        rmdir(spool);
+        remove_spool(spool);
     else
         rp_error_prefix(error, "what the program did is kept in %s", spool);
     return code;
@@ -336,11 +363,12 @@ rp_code rp_emulate_program(const rp_emulate_options *options, char *const argv[]
         code = make_spool(spool, error);
     if (code != RP_OK)
         return code;
-    char *settings = options->tracer && options->settings
+    code = preloadable(door, spool, error);
+    char *settings = code == RP_OK && options->tracer && options->settings
                          ? rp_trace_settings_write(options->settings, spool, error)
                          : NULL;
-    if (options->tracer && options->settings && !settings) {
-        rmdir(spool);
+    if (code != RP_OK || (options->tracer && options->settings && !settings)) {
+        remove_spool(spool);
         return error->code;
     }
     code = run(options, door, spool, argv, &result->exit_code, error);
@@ -348,7 +376,7 @@ rp_code rp_emulate_program(const rp_emulate_options *options, char *const argv[]
         unlink(settings);
     free(settings);
     if (code != RP_OK) {
-        rmdir(spool);
+        remove_spool(spool);
         return code;
     }
     return collect(options, spool, argv[0], result, error);
