@@ -69,9 +69,10 @@ static void blend_cache(rp_group *group, rp_group_state *state, const rp_summary
 
 /* How the mean over all launches of a config differs from that over the counted ones: launches of
  * one config can differ in length (persistent kernels keep their grid at any size). Where the
- * counts differ, they are taken to go with time; where they do not, there is nothing to correct. */
+ * counts differ, they are taken to go with time; where they do not, there is nothing to correct.
+ * Launches without a time (those whose instructions were counted) leave the mean of the others. */
 static double sample_correction(const rp_summary *summary, const rp_summary_quantity *item) {
-    bool timed = summary->time.n == summary->launches && item->time.n == item->stat.n;
+    bool timed = summary->time.n * 2 > summary->launches && item->time.n == item->stat.n;
     bool differs = item->stat.max > item->stat.min * (1 + 1e-6);
     if (item->stat.n == summary->launches || !timed || !differs || item->quantity == RP_Q_TIME ||
         !rp_quantity_table[item->quantity].sums)

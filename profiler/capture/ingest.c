@@ -479,13 +479,16 @@ static rp_code end_launch(ingest *in, const rp_launch_record *launch, uint32_t o
 static void set_counted_time(const ingest *in, uint32_t ordinal, const rp_spool_counted *counted,
                              int64_t start_ns, rp_launch_record *launch) {
     double duration = rp_spool_counts_duration(&in->counts, counted);
-    if (rp_spool_counts_passes(&in->counts, counted) > 1) {
+    bool one_pass = rp_spool_counts_passes(&in->counts, counted) <= 1;
+    if (!one_pass)
         launch->cache = RP_CACHE_WARM;
-    } else if (start_ns >= 0 && duration > 0 && duration < (double)LONGEST_NS) {
+    if (!(duration > 0 && duration < (double)LONGEST_NS))
+        return;
+    launch->time_s = duration * 1e-9;
+    launch->time_provenance = emulated(in, ordinal) ? RP_MODELLED : RP_COUNTED;
+    if (one_pass && start_ns >= 0) {
         launch->start_ns = start_ns;
         launch->end_ns = start_ns + (int64_t)duration;
-        launch->time_s = duration * 1e-9;
-        launch->time_provenance = emulated(in, ordinal) ? RP_MODELLED : RP_COUNTED;
     }
 }
 

@@ -26,7 +26,7 @@ static char chips[CHIPS][16];
 static int chip_count;
 
 /* The settings that the parent would write for MODE; they live as long as the process. */
-static tracer_settings settings_of(const char *mode) {
+static const tracer_settings *settings_of(const char *mode) {
     static tracer_settings kept[4];
     static size_t used;
     rp_trace_settings wanted = RP_TRACE_SETTINGS_INIT;
@@ -41,8 +41,8 @@ static tracer_settings settings_of(const char *mode) {
     unlink(path);
     rmdir(folder);
     free(path);
-    kept[used++ % 4] = s;
-    return s;
+    kept[used % 4] = s;
+    return &kept[used++ % 4];
 }
 
 static void collect_chips(const tracer_settings *s) {
@@ -64,15 +64,15 @@ static int try_cupti(void *context, const char *path) {
 }
 
 static void every_chip_has_a_plan(void **state) {
-    tracer_settings sampled = settings_of("sampled"), replay = settings_of("replay");
+    const tracer_settings *sampled = settings_of("sampled"), *replay = settings_of("replay");
     (void)state;
-    collect_chips(&sampled);
+    collect_chips(sampled);
     assert_true(chip_count >= 29);
     for (int i = 0; i < chip_count; i++) {
         configuration list[CONFIGURATIONS] = {0}, all[CONFIGURATIONS] = {0};
         schedule s = {0}, r = {0};
-        assert_true(plan_make(&sampled, chips[i], list, &s));
-        assert_true(plan_make(&replay, chips[i], all, &r));
+        assert_true(plan_make(sampled, chips[i], list, &s));
+        assert_true(plan_make(replay, chips[i], all, &r));
         assert_true(s.count >= 3); /* HW, SASS, WHY */
         assert_int_equal(r.count, 3);
         assert_true(all[0].count > all[2].count);
@@ -83,12 +83,12 @@ static void every_chip_has_a_plan(void **state) {
     }
     configuration none[CONFIGURATIONS] = {0};
     schedule empty = {0};
-    assert_false(plan_make(&sampled, "GX999", none, &empty));
+    assert_false(plan_make(sampled, "GX999", none, &empty));
 }
 
 static void sampled_is_one_pass(void **state) {
     host_api host;
-    tracer_settings settings = settings_of("sampled");
+    const tracer_settings *settings = settings_of("sampled");
     int checked = 0;
     (void)state;
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -96,13 +96,13 @@ static void sampled_is_one_pass(void **state) {
 #endif
     if (!bind_candidates(0, try_cupti, &host))
         skip();
-    collect_chips(&settings);
+    collect_chips(settings);
     for (int i = 0; i < chip_count; i++) {
         configuration list[CONFIGURATIONS] = {0};
         schedule s = {0};
         size_t passes = 0;
         const char *refused;
-        plan_make(&settings, chips[i], list, &s);
+        plan_make(settings, chips[i], list, &s);
         for (int k = 0; k < s.count; k++) {
             int result = host_count_passes(&host, chips[i], list[k].metrics, list[k].count, &passes,
                                            &refused);
