@@ -106,8 +106,10 @@ static int help(int argc, char **argv) {
 
 /* A program that is not there, and has nearly the name of a command, was meant to be one. */
 static void suggest(const char *word) {
+    if (strchr(word, '/') || word[0] == '-')
+        return;
     for (const command *c = commands; c->name; c++)
-        if (!strchr(word, '/') && rp_options_edits(word, strlen(word), c->name, 2) <= 2) {
+        if (rp_options_edits(word, strlen(word), c->name, 2) <= 2) {
             fprintf(stderr, "roofprof: did you mean the command '%s'?\n", c->name);
             return;
         }

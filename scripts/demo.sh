@@ -13,9 +13,10 @@ scripts/setup.sh
 nvcc=$(scripts/toolchain.sh build/toolchain)
 mkdir -p build
 echo "building"
-cmake -S . -B build -G Ninja -DROOFPROF_NVCC="$nvcc" >build/configure.log ||
+cmake -S . -B build -G Ninja -DROOFPROF_NVCC="$nvcc" -DROOFPROF_TESTS=ON >build/configure.log ||
     { cat build/configure.log; exit 1; }
-targets=(roofprof roofprof_tracer emu_cudart13 emu_cudart12)
+targets=(roofprof roofprof_tracer roofprof_probe emu_cudart13 emu_cudart12 emu_cupti13 emu_cupti12
+         emu_cuda emu_nvml)
 cmake --build build -j "$(nproc)" --target "${targets[@]}" >build/build.log ||
     { tail -40 build/build.log; exit 1; }
 cmake --build build --target tests/workloads/train >>build/build.log ||
@@ -31,3 +32,5 @@ else
     set -x
     ./roofprof --emulate "${1:-H100}" -o train.roof --plot train.png ./train --channels 256 --context 128 --steps 2
 fi
+{ set +x; } 2>/dev/null
+echo "the picture: train.png; the capture: train.roof; next: ./roofprof report train.roof --explain"

@@ -12,7 +12,7 @@ jobs=$(nproc)
 export CTEST_OUTPUT_ON_FAILURE=1
 
 build() { # build FOLDER [CMAKE-OPTION...]
-    cmake -S . -B "$1" -G Ninja "${@:2}" >"$1.log" 2>&1 || { cat "$1.log"; return 1; }
+    cmake -S . -B "$1" -G Ninja -DROOFPROF_TESTS=ON "${@:2}" >"$1.log" 2>&1 || { cat "$1.log"; return 1; }
     cmake --build "$1" -j "$jobs"
 }
 

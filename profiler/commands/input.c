@@ -121,7 +121,8 @@ static rp_code check_kept(const rp_input *input, const rp_input_options *options
                        "none of the %llu launches passes the filter; 'roofprof report %s' without "
                        "filters shows what there is",
                        (unsigned long long)input->profile.launches_total, options->files[0]);
-    return rp_fail(error, RP_INPUT, "%s holds no kernel", options->files[0]);
+    return rp_fail(error, RP_INPUT, "%s holds no kernel: none was launched, or none was seen",
+                   options->files[0]);
 }
 
 rp_code rp_input_open(rp_input *input, const rp_input_options *options, rp_error *error) {

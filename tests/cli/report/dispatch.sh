@@ -45,6 +45,8 @@ if grep -qx run names; then
     expect 127 ./no-such-program
     expect 127 -- ./report
     grep -q 'did you mean' err && fail "$(cat err)"
+    expect 127 --report there ./no-such-program
+    grep -q 'did you mean' err && fail "$(cat err)"
     expect 127 reprot train.roof
     grep -q "did you mean the command 'report'" err || fail "$(cat err)"
 fi
