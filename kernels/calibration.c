@@ -63,8 +63,7 @@ const rp_result *rp_calibration_best(const rp_calibration *calibration, const ch
 
 /* ---- Judging --------------------------------------------------------------------------------- */
 
-/* The ceiling of the database that R measures: of its own instruction, else, where that is the only
- * one that the chip has, of the path. */
+/* The ceiling of the database that R measures: of the same instruction and accumulate type. */
 static const rp_ceiling *known(const rp_device *device, const rp_result *r, rp_provenance which) {
     return rp_device_ceiling(device, &r->ceiling, &which, 1);
 }

@@ -266,9 +266,36 @@ static bool has_other(const rp_session *session, const rp_tensor_kernel *kernel)
     return false;
 }
 
+/* Paths that some chip has and no kernel here measures: they keep their theoretical ceilings, and
+ * it is said. */
+static rp_code add_missing(rp_session *session, rp_error *error) {
+    static const rp_hw_precision tcgen05[] = {RP_TF32, RP_BF16, RP_FP16, RP_FP8,
+                                              RP_FP6,  RP_FP4,  RP_INT8};
+    static const rp_hw_precision small[] = {RP_FP6, RP_FP4};
+    bool has = session->cc >= 100 && session->cc < 120;
+    const rp_hw_precision *missing = has ? tcgen05 : small;
+    size_t n = has                  ? sizeof tcgen05 / sizeof *tcgen05
+               : session->cc >= 120 ? sizeof small / sizeof *small
+                                    : 0;
+
+    for (size_t i = 0; i < n; i++) {
+        rp_result *r = rp_calibration_add(session->calibration, RP_RESULT_COMPUTE, "");
+        if (!r)
+            return rp_fail(error, RP_INTERNAL, "no memory for results");
+        r->ceiling.compute = true;
+        r->ceiling.precision = missing[i];
+        r->ceiling.path = RP_TENSOR;
+        rp_ceiling_key(&r->ceiling, r->name, sizeof r->name);
+        snprintf(r->absent_because, sizeof r->absent_because,
+                 "there is no kernel for %s yet: the theoretical ceiling stays",
+                 has ? "tcgen05" : "this precision");
+    }
+    return RP_OK;
+}
+
 rp_code rp_measure_compute(rp_session *session, rp_error *error) {
     const char *why;
-    rp_code code = RP_OK;
+    rp_code code = add_missing(session, error);
 
     for (size_t i = 0; i < rp_vector_kernel_count && code == RP_OK; i++) {
         job j = {.vector = &rp_vector_kernels[i], .name = rp_vector_kernels[i].name};

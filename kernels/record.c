@@ -158,10 +158,13 @@ static void field_of(const rp_calibration *c, const rp_result *r, const char *ke
     case UNIT:
         snprintf(text, size, "%s", rp_result_unit(r));
         break;
-    case CLOCK:
-        if (r->ceiling.clock_hz > 0)
-            snprintf(text, size, "%.1f", r->ceiling.clock_hz / 1e6);
+    case CLOCK: {
+        bool dram = r->kind == RP_RESULT_BANDWIDTH && r->ceiling.level == RP_DRAM;
+        double clock = dram ? r->reading.memory_clock_hz : r->ceiling.clock_hz;
+        if (clock > 0)
+            snprintf(text, size, "%.1f", clock / 1e6);
         break;
+    }
     case PROVENANCE:
         snprintf(text, size, "calibrated");
         break;

@@ -87,6 +87,8 @@ static void describe(rp_session *session, const rp_hwdb *db) {
         snprintf(c->chip, sizeof c->chip, "%s", c->device->chip);
 }
 
+/* The streams are ordered with the default one, on which fills and plain copies are: those may
+ * return before they are done. */
 static rp_code open_context(rp_session *session, rp_error *error) {
     rp_code code = TRY(cuDevicePrimaryCtxRetain(&session->context, session->device),
                        "no context on device %d", session->options->device);
@@ -95,8 +97,8 @@ static rp_code open_context(rp_session *session, rp_error *error) {
     for (int i = 0; i <= RP_MOST_REPEATS && code == RP_OK; i++)
         (void)((code = i ? RP_OK : TRY(cuCtxSetCurrent(session->context), "no context")) ||
                (code = TRY(cuEventCreate(&session->events[i], 0), "no event")));
-    (void)(code || (code = TRY(cuStreamCreate(&session->stream, 1), "no stream")) ||
-           (code = TRY(cuStreamCreate(&session->other, 1), "no stream")) ||
+    (void)(code || (code = TRY(cuStreamCreate(&session->stream, 0), "no stream")) ||
+           (code = TRY(cuStreamCreate(&session->other, 0), "no stream")) ||
            (code = rp_session_allocate(session, (RP_MOST_REPEATS + 1) * RP_MOST_SMS * sizeof(span),
                                        &session->spans, error)) ||
            (code = rp_session_allocate(session, 16, &session->sum, error)));

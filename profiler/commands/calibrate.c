@@ -32,7 +32,7 @@ enum {
 };
 static const rp_option table[] = {
     [DEVICE] = {"device", 'd', "N", "which device, from 0 on (default 0)"},
-    [QUICK] = {"quick", 0, NULL, "fewer variants and no sustained figures: about 10 s"},
+    [QUICK] = {"quick", 0, NULL, "fewer variants and no sustained figures"},
     [HOST] = {"host", 0, NULL, "the CPU's bandwidth and multiply-adds instead; needs no GPU"},
     [CHECK] = {"check", 0, "BASE",
                "compare to an earlier calibration (JSON); exit 1 if something got\nworse"},
