@@ -234,6 +234,98 @@ static void test_integers(void **state) {
     check_bytes(&four, &work);
 }
 
+/* ---- Tensor ---------------------------------------------------------------------------------- */
+
+/* The emulated machine's name for what KERNEL multiplies. */
+static emu_precision tensor_precision(const rp_tensor_kernel *kernel) {
+    switch (kernel->precision) {
+    case RP_FP64:
+        return EMU_FP64;
+    case RP_TF32:
+        return EMU_TF32;
+    case RP_BF16:
+        return EMU_BF16;
+    case RP_FP8:
+        return EMU_FP8;
+    case RP_INT8:
+        return EMU_INT8;
+    default:
+        return *kernel->accumulate ? EMU_FP16_ACC16 : EMU_FP16;
+    }
+}
+
+/* False: the emulated machine does not have the instruction. */
+static bool run_tensor(bench *b, const rp_tensor_kernel *kernel, emu_module *module,
+                       uint32_t iterations) {
+    const size_t word = kernel->number == RP_NUMBER_FP64 ? 8 : 4;
+    size_t bytes;
+    void *made = rp_tensor_input(kernel, &bytes), *input = allocate(b, bytes, 0);
+    char *output = allocate(b, BLOCKS * THREADS * word, 0xee);
+    uint64_t *spans = new_spans(b), expected[32];
+    rp_work work = rp_tensor_work(kernel, BLOCKS, THREADS, iterations);
+    const void *parameters[] = {&input, &output, &spans, &iterations};
+    emu_launch l = {.grid = {BLOCKS, 1, 1}, .block = {THREADS, 1, 1}, .parameters = parameters};
+    emu_counts counts;
+    emu_fault fault = {0};
+    rp_error error;
+
+    assert_non_null(made);
+    memcpy(input, made, bytes);
+    free(made);
+    if (emu_module_get_kernel(module, kernel->name, &l.kernel, &fault))
+        fail_msg("%s: %s", kernel->name, fault.message);
+    emu_status status = emu_launch_run(b->device, &l, &counts, &fault);
+    if (status != EMU_OK && status != EMU_BAD_PTX)
+        fail_msg("%s: %s", kernel->name, fault.message);
+    if (status == EMU_OK) {
+        assert_int_equal(rp_tensor_expect(kernel, iterations, expected, &error), RP_OK);
+        for (int thread = 0; thread < BLOCKS * THREADS; thread++)
+            if (memcmp(output + (size_t)thread * word, &expected[thread % 32], word))
+                fail_msg("%s: thread %d has a wrong result", kernel->name, thread);
+        double counted = (double)counts.tensor_ops[tensor_precision(kernel)];
+        if (counted != work.operations)
+            fail_msg("%s: %.0f counted, %.0f by the formula", kernel->name, counted,
+                     work.operations);
+        check_bytes(&counts, &work);
+        check_spans(b, spans);
+    } else {
+        release(b, spans);
+    }
+    release(b, input);
+    release(b, output);
+    return status == EMU_OK;
+}
+
+/* From the PTX of each generation, the kernels that it has. */
+static void test_tensor(void **state) {
+    static const int generations[] = {75, 80, 120};
+    bench *b = *state;
+    int ran = 0;
+
+    for (size_t g = 0; g < sizeof generations / sizeof *generations; g++) {
+        char *text = ptx_of(RP_IMAGE_MMA, generations[g]);
+        const char *texts[] = {text};
+        size_t length = strlen(text);
+        emu_module *module;
+        emu_fault fault = {0};
+
+        if (emu_module_load(b->device, texts, &length, 1, &module, &fault))
+            fail_msg("%s", fault.message);
+        for (size_t i = 0; i < rp_tensor_kernel_count; i++) {
+            const rp_tensor_kernel *kernel = &rp_tensor_kernels[i];
+            const char *why;
+            if (kernel->wgmma || !rp_tensor_kernel_exists(kernel, generations[g], &why))
+                continue;
+            for (uint32_t iterations = 1; iterations <= 2; iterations++)
+                ran += run_tensor(b, kernel, module, iterations);
+        }
+        emu_module_unload(module);
+        free(text);
+    }
+    if (!ran)
+        skip(); /* an emulated machine without matrix instructions */
+}
+
 /* ---- Streams --------------------------------------------------------------------------------- */
 
 enum { TILES = 10 };
@@ -453,11 +545,12 @@ static void test_sweep(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_vector),  cmocka_unit_test(test_integers),
-        cmocka_unit_test(test_streams), cmocka_unit_test(test_read),
-        cmocka_unit_test(test_dot),     cmocka_unit_test(test_l2),
-        cmocka_unit_test(test_l1),      cmocka_unit_test(test_shared),
-        cmocka_unit_test(test_chase),   cmocka_unit_test(test_sweep),
+        cmocka_unit_test(test_vector), cmocka_unit_test(test_integers),
+        cmocka_unit_test(test_tensor), cmocka_unit_test(test_streams),
+        cmocka_unit_test(test_read),   cmocka_unit_test(test_dot),
+        cmocka_unit_test(test_l2),     cmocka_unit_test(test_l1),
+        cmocka_unit_test(test_shared), cmocka_unit_test(test_chase),
+        cmocka_unit_test(test_sweep),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
