@@ -276,6 +276,9 @@ static rp_code trace_all(char *const *files, int count, const char *path, rp_err
     rp_code code = rp_capture_create(&capture, path, "roofprof trace, emulated device", error);
     for (int i = 0; code == RP_OK && i < count; i++)
         code = rp_ingest_spool(capture, files[i], &summary, error);
+    if (code == RP_OK && summary.launches == 0)
+        fprintf(stderr, "roofprof: no kernel was traced%s%s\n", *summary.problem ? ": " : "",
+                summary.problem);
     if (code == RP_OK)
         code = rp_capture_finish(capture, error);
     if (code == RP_OK)

@@ -39,5 +39,9 @@ if [ -x "$nvcc" ] && [ -z "$sanitizers" ]; then
         "$roofprof" report $capture.roof >out || fail "$(cat out)"
         grep -q H100-MOVED out || fail "$capture.roof: $(cat out)"
     done
+    # What kept the tracer from seeing anything is said at once, not left in a capture without kernels.
+    ROOFPROF_EMU_CUPTI_REFUSE=subscribe=39 "$roofprof" --emulate H100-MOVED --mode trace ./saxpy >out 2>&1 ||
+        fail "a refused tracer fails the program: $(cat out)"
+    grep -q 'no kernel was traced: .*another tool holds CUPTI' out || fail "the refusal is not said: $(cat out)"
 fi
 echo OK
