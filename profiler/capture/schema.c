@@ -35,8 +35,8 @@ const char rp_capture_schema[] =
     "  device INTEGER NOT NULL REFERENCES devices,\n"
     "  kind TEXT NOT NULL, -- compute, bandwidth\n"
     "  precision TEXT NOT NULL, path TEXT NOT NULL, level TEXT NOT NULL, -- '' where it has none\n"
-    "  rate REAL NOT NULL, -- FLOP/s or B/s\n"
     "  provenance INTEGER NOT NULL REFERENCES provenances,\n"
+    "  rate REAL NOT NULL, -- FLOP/s or B/s\n"
     "  PRIMARY KEY(device, kind, precision, path, level, provenance)\n"
     ") WITHOUT ROWID;\n"
 

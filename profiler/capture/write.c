@@ -16,14 +16,19 @@
 
 enum { PROGRESS_STEP = 4096 };
 
+/* The key's columns come first in the table: SQLite 3.40's integrity check reports NULLs in a table
+ * WITHOUT ROWID where they do not. */
+#define CEILING_COLUMNS                                                                            \
+    "(device, kind, precision, path, level, rate, provenance) VALUES(?,?,?,?,?,?,?)"
+
 static const char *const insert_sql[RP_INSERTS] = {
     [RP_INSERT_DEVICE] = "INSERT INTO devices(id, ordinal, name, chip, uuid, pci_id, cc_major,"
                          " cc_minor, sm_count, memory_bytes, l2_bytes, memory_bus_bits,"
                          " sm_clock_hz, memory_clock_hz, emulated)"
                          " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
-    [RP_INSERT_CEILING] = "INSERT OR REPLACE INTO ceilings VALUES(?,?,?,?,?,?,?)",
+    [RP_INSERT_CEILING] = "INSERT OR REPLACE INTO ceilings" CEILING_COLUMNS,
     [RP_INSERT_LARGER_CEILING] =
-        "INSERT INTO ceilings VALUES(?,?,?,?,?,?,?) ON CONFLICT DO UPDATE SET"
+        "INSERT INTO ceilings" CEILING_COLUMNS " ON CONFLICT DO UPDATE SET"
         " rate = max(rate, excluded.rate)",
     [RP_INSERT_PROCESS] = "INSERT INTO processes VALUES(?,?,?,?,?)",
     [RP_INSERT_KERNEL] = "INSERT INTO kernels VALUES(?,?,?,?)",

@@ -18,6 +18,9 @@ fail() {
     failures=1
 }
 
+[ -z "${PRELOAD_FIRST:-}" ] || export LD_PRELOAD=$PRELOAD_FIRST
+export ASAN_OPTIONS=detect_leaks=0
+
 "$roofprof" --emulate H100 --mode none -- "$@" >plain.out 2>plain.err
 plain=$?
 ROOFPROF_EMU_STRICT=1 "$roofprof" --emulate H100 --mode "$mode" --budget 0 -q -o a.roof -- "$@" >out 2>err

@@ -140,10 +140,15 @@ kill)
     for i in 1 2 3 4 5 6; do
         "$ROOFPROF" -o "k$i.roof" -- "$TARGET" forever >out 2>err &
         pid=$!
-        sleep "$(printf '1.%d' $((RANDOM % 10)))"
+        for _ in $(seq 200); do # a loaded machine takes its time to start it
+            compgen -G "k$i.roof.*/*.spool" >/dev/null && break
+            sleep 0.1
+        done
+        sleep "$(printf '2.%d' $((RANDOM % 10)))"
         pkill -KILL -P "$pid"
         wait "$pid"
         check "exit code" 137 $?
+        check "the capture is whole" ok "$(query "k$i.roof" "pragma integrity_check")"
         check "the capture is reported" 0 "$("$ROOFPROF" report "k$i.roof" >/dev/null 2>&1; echo $?)"
         # It launches every 0.2 ms or more and ran a second or more: a flush has been there.
         kept=$(query "k$i.roof" "select count(*) from launches")
