@@ -33,14 +33,36 @@ static char *known_formats(void) {
     return NULL;
 }
 
+/* Files that people have, known by their ending alone, and what their maker turns them into. */
+static const char *remedy(const char *path) {
+    static const struct {
+        const char *ending, *remedy;
+    } known[] = {
+        {".nsys-rep",
+         "; for an Nsight Systems report: nsys export --type sqlite FILE, and read that"},
+        {".qdrep", "; for an Nsight Systems report: nsys export --type sqlite FILE, and read that"},
+        {".nvvp",
+         "; for a file of nvprof -o: nvprof -i FILE --csv --print-gpu-trace, and read that"},
+        {".nvprof",
+         "; for a file of nvprof -o: nvprof -i FILE --csv --print-gpu-trace, and read that"},
+    };
+    size_t length = strlen(path);
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        size_t ending = strlen(known[i].ending);
+        if (length > ending && strcmp(path + length - ending, known[i].ending) == 0)
+            return known[i].remedy;
+    }
+    return "";
+}
+
 static rp_code not_known(const char *path, size_t length, rp_error *error) {
     if (length == 0)
         return rp_fail(error, RP_INPUT, "\"%s\" is empty; export it again", path);
     char *formats = known_formats();
     rp_code code = rp_fail(error, RP_INPUT,
                            "\"%s\" is neither a capture of roofprof nor a file of another profiler "
-                           "that it can read. Those are: %s",
-                           path, formats ? formats : "");
+                           "that it can read%s. Those are: %s",
+                           path, remedy(path), formats ? formats : "");
     free(formats);
     return code;
 }

@@ -33,6 +33,11 @@ says 'kineto_small.roof: '
 says 'PyTorch profiler'
 [ -s err ] && fail "messages in a pipe: $(cat err)"
 only kineto_small.roof
+# what its maker must turn into something first
+printf '\001\002 nothing that is known' >run.nsys-rep
+expect 3 import run.nsys-rep
+complains 'nsys export --type sqlite'
+rm run.nsys-rep
 cp "$golden/importers/kineto_small.json" run.pt.trace.json
 gzip run.pt.trace.json
 expect 0 import run.pt.trace.json.gz
