@@ -157,7 +157,9 @@ void emu_fold_counts(const emu_program *program, const emu_count_cell *cells, em
             counts->call_insts += cell->threads;
             break;
         case COUNT_TENSOR:
-            counts->tensor_insts += cell->warps;
+            /* whole warps or none: a predicate may be off for all lanes */
+            counts->tensor_insts += cell->threads / WARP;
+            counts->tensor_ops[info->precision] += cell->threads / WARP * info->tensor_ops;
             break;
         case COUNT_MEMORY:
             fold_memory(info, cell, counts);

@@ -22,6 +22,7 @@
 #define EMU_MACHINE_MACHINE_H
 
 #include "emulator/emulator.h"
+#include "emulator/machine/tensor.h"
 #include "emulator/memory/traffic.h"
 #include "emulator/ptx/ptx.h"
 
@@ -78,7 +79,7 @@ enum {                  /* emu_op.flags */
        OP_COUNTED = 512    /* barrier with a thread count */
 };
 
-/* Operands beyond the four of an op: vectors, calls, branch tables. */
+/* Operands beyond the four of an op: vectors, calls, branch tables, fragments. */
 typedef struct emu_extra {
     int count;
     uint32_t *ref;    /* vector elements: operand references; UINT32_MAX: sink */
@@ -91,6 +92,7 @@ typedef struct emu_extra {
         uint32_t bytes;
         bool in_register;
     } * argument, *result;
+    emu_tensor tensor; /* of a matrix instruction */
 } emu_extra;
 
 struct emu_op {
@@ -131,6 +133,7 @@ typedef struct emu_op_info {
     uint8_t flops_single; /* of single precision, in the expansion of a double-precision one */
     uint8_t space, access, bytes; /* param and constant accesses are counted here */
     bool memory_counted;
+    uint32_t tensor_ops; /* of a warp instruction: 2 m n k */
     const char *mnemonic;
 } emu_op_info;
 
