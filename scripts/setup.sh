@@ -7,6 +7,11 @@ set -euo pipefail
 packages=(gcc g++ cmake ninja-build pkg-config libcsv-dev libsqlite3-dev libyajl-dev zlib1g-dev
           libiberty-dev liblz4-dev libzstd-dev libcmocka-dev gnuplot-nox fonts-dejavu-core python3 python3-venv
           sqlite3)
+if ! command -v apt-get >/dev/null; then
+    echo "setup.sh: no apt-get here, so nothing is installed; what CMake will not find is in these" \
+        "packages of Debian: ${packages[*]}" >&2
+    exit 0
+fi
 missing=()
 for package in "${packages[@]}"; do
     dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null | grep -qx installed ||
@@ -21,7 +26,7 @@ if [ "$(id -u)" -ne 0 ]; then
         echo "Install them as root (apt-get install ${missing[*]}) and run this again." >&2
         exit 4
     fi
-    as_root=(sudo)
+    as_root=(sudo env DEBIAN_FRONTEND=noninteractive)
 fi
 echo "installing: ${missing[*]}"
 export DEBIAN_FRONTEND=noninteractive

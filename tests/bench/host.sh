@@ -20,7 +20,7 @@ likwid() {
 }
 best_likwid() { # as many runs as ours repeats
     local n
-    for n in 1 2 3 4 5; do likwid "$@"; done | sort -g | tail -1
+    for _ in 1 2 3 4 5; do likwid "$@"; done | sort -g | tail -1
 }
 for ((i = 0; i < rounds; i++)); do
     "$roofprof" calibrate --host --quick --format csv |

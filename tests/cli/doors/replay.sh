@@ -11,7 +11,8 @@ name=$(basename "$source" .cu)
 if [ ! -x "$name" ] || [ "$source" -nt "$name" ]; then
     "$nvcc" -cudart shared -gencode arch=compute_80,code=compute_80 -o "$name" "$source" || exit 1
 fi
-export ROOFPROF_EMU_STRICT=1 LD_LIBRARY_PATH=${LD_LIBRARY_PATH:-}:$(dirname "$nvcc")/../lib64
+library_path=${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$(dirname "$(command -v "$nvcc")")/../lib64
+export ROOFPROF_EMU_STRICT=1 LD_LIBRARY_PATH=$library_path
 rm -f "$name".roof "$name".counts.roof
 [ -z "${PRELOAD_FIRST:-}" ] || export LD_PRELOAD=$PRELOAD_FIRST
 export ASAN_OPTIONS=detect_leaks=0
