@@ -155,7 +155,7 @@ static rp_code preloadable(char door[PATH_MAX], const char *spool, rp_error *err
             door, spool);
     if (symlink(door, link))
         return rp_fail(error, RP_MACHINE, "%s cannot be made: %s", link, strerror(errno));
-    snprintf(door, PATH_MAX, "%s", link);
+    memcpy(door, link, strlen(link) + 1);
     return RP_OK;
 }
 
