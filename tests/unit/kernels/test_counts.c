@@ -298,7 +298,7 @@ static bool run_tensor(bench *b, const rp_tensor_kernel *kernel, emu_module *mod
 
 /* From the PTX of each generation, the kernels that it has. */
 static void test_tensor(void **state) {
-    static const int generations[] = {75, 80, 120};
+    static const int generations[] = {75, 80, 90, 120};
     bench *b = *state;
     int ran = 0;
 
