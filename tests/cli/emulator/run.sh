@@ -3,6 +3,7 @@
 # One test program of the emulated device: builds programs/NAME.cu with nvcc against the shared
 # runtime, runs it behind the front door, and holds it against the comments in its source:
 #   // FLAGS: nvcc flags      // ALSO: a further source file     // DEVICES: what to emulate
+#   // EXIT: the program's exit code, if not 0
 #   // COUNTS: a piece of the counts file   // STDERR: and // STDOUT: a piece of the output
 # Usage: run.sh NVCC SOURCE_FOLDER DOOR_FOLDER WORK_FOLDER NAME. Exit 77: skipped, no nvcc.
 nvcc=$1 source=$2/programs door=$3 work=$4/$5 name=$5
@@ -25,7 +26,8 @@ LD_PRELOAD="${PRELOAD_FIRST:+$PRELOAD_FIRST:}$door/libcudart.so.13" ASAN_OPTIONS
     "$work/program" >"$work/stdout" 2>"$work/stderr"
 code=$?
 cat "$work/stdout" "$work/stderr"
-[ $code = 0 ] || { echo "exit code $code"; exit 1; }
+exit=$(said EXIT)
+[ $code = "${exit:-0}" ] || { echo "exit code $code"; exit 1; }
 
 status=0
 expect() { # WHAT FILE
