@@ -31,16 +31,24 @@ static uint64_t set_of(cache_shape shape, uint64_t line) {
     return set < shape.sets ? set : set - shape.sets;
 }
 
-/* The way that holds LINE, WAYS if none does. All in 64 bits and without a branch, so that it
- * becomes a few vector instructions. An empty way (0) looks like line 0, the first page, where
- * nothing is. */
-static inline uint32_t find_way(const uint64_t *set, uint32_t ways, uint64_t line) {
-    uint64_t found = 0;
+/* Four entries of a set, at any place in it. */
+enum { FOUR = 4 };
+typedef uint64_t four __attribute__((vector_size(8 * FOUR), aligned(8), may_alias));
+
+static inline four *four_at(uint64_t *entry) {
+    return (four *)(void *)entry;
+}
+
+/* The way that holds LINE, WAYS if none does: without a branch after the first. An empty way (0)
+ * looks like line 0, the first page, where nothing is. */
+static inline uint32_t find_way(uint64_t *set, uint32_t ways, uint64_t line) {
+    four found = {0}, number = {1, 2, 3, 4};
     if (set[0] >> 8 == line)
         return 0;
-    for (uint64_t w = 1; w < ways; w++)
-        found |= set[w] >> 8 == line ? w : 0;
-    return found ? (uint32_t)found : ways;
+    for (uint32_t w = 0; w < ways; w += FOUR, number += FOUR)
+        found |= (four)(*four_at(set + w) >> 8 == line) & number;
+    uint64_t way = found[0] | found[1] | found[2] | found[3];
+    return way ? (uint32_t)way - 1 : ways;
 }
 
 static inline void move_to_front(uint64_t *set, uint32_t ways, uint32_t way, uint64_t entry) {
@@ -48,6 +56,14 @@ static inline void move_to_front(uint64_t *set, uint32_t ways, uint32_t way, uin
     for (uint64_t w = 1; w < ways; w++)
         moved[w] = w <= way ? set[w - 1] : set[w];
     memcpy(set, moved, ways * sizeof *set);
+}
+
+/* The same for the last way, the one that a miss takes. */
+static inline void push_front(uint64_t *set, uint32_t ways, uint64_t entry) {
+    for (uint32_t w = ways - FOUR; w > 0; w -= FOUR)
+        *four_at(set + w) = *four_at(set + w - 1);
+    *four_at(set + 1) = *four_at(set);
+    set[0] = entry;
 }
 
 /* Looks LINE up, makes it the most recent with MASK valid (and dirty). Returns the sectors of MASK
@@ -68,6 +84,8 @@ static inline __attribute__((always_inline)) unsigned cache_touch(uint64_t *set,
     entry |= mask | (dirty ? mask << 4 : 0);
     if (way == 0)
         set[0] = entry;
+    else if (way == ways - 1)
+        push_front(set, ways, entry);
     else
         move_to_front(set, ways, way, entry);
     return hits;
@@ -95,6 +113,7 @@ static void load_line(emu_traffic_sm *sm, uint64_t line, unsigned sectors) {
     unsigned misses = sectors & ~hits;
     sm->l1_hit_sectors += count_sectors(hits);
     if (misses) {
+        __builtin_prefetch(set + L1_WAYS, 1); /* the next line's, soon wanted by a stream */
         sm->l1_miss_sectors += count_sectors(misses);
         append_log(sm, line, EMU_LOAD, misses);
     }
@@ -320,6 +339,26 @@ static void access_memory(emu_traffic_sm *sm, emu_space space, emu_access_op op,
         access_shared(sm, op, bytes, mask, address);
 }
 
+/* All lanes in a row, or all at the same place: no bank conflicts, and the lines follow from the
+ * ends. */
+static void access_row(emu_traffic_sm *sm, emu_space space, emu_access_op op,
+                       emu_access_cache cache, uint32_t bytes, uint64_t first, uint32_t step) {
+    sm->bytes[op][space] += (uint64_t)bytes * LANES;
+    sm->requests[op][space]++;
+    if (space == EMU_SHARED) {
+        sm->shared_wavefronts += bytes <= 4 ? 1 : bytes / 4;
+        return;
+    }
+    const access a = {space, op, cache};
+    uint64_t last = first + (uint64_t)step * (LANES - 1) + bytes - 1;
+    uint64_t line = first >> LINE_SHIFT;
+    unsigned from = first >> SECTOR_SHIFT & 3, to = last >> SECTOR_SHIFT & 3;
+    if (line == last >> LINE_SHIFT)
+        account_line(sm, a, line, (2u << to) - (1u << from));
+    else
+        account_range(sm, a, first, last);
+}
+
 /* ---- L2
  * ------------------------------------------------------------------------------------------- */
 
@@ -361,4 +400,4 @@ static void apply_entries(emu_traffic *t, const emu_traffic_sm *sm, size_t from,
 
 #define NAME_OF(isa)   emu_traffic_code_##isa
 #define CODE_NAME(isa) NAME_OF(isa)
-const traffic_code CODE_NAME(EMU_ISA) = {access_memory, apply_entries};
+const traffic_code CODE_NAME(EMU_ISA) = {access_memory, access_row, apply_entries};

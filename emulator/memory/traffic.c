@@ -92,9 +92,12 @@ void emu_traffic_set_device_range(emu_traffic *traffic, uint64_t base, uint64_t 
 /* Empties L2. With WRITE_BACK its dirty sectors are charged to the slice they belong to. */
 static void empty_l2(emu_traffic *t, bool write_back) {
     for (int s = 0; s < MAX_SLICES; s++) {
-        for (uint32_t set = t->first_used[s]; set != NO_SET; set = t->next_used[set]) {
+        for (uint32_t set = t->first_used[s], next; set != NO_SET; set = next) {
             uint64_t *entries = t->l2 + (uint64_t)set * L2_WAYS;
-            for (int w = 0; write_back && w < L2_WAYS; w++)
+            next = t->next_used[set];
+            if (next != NO_SET)
+                __builtin_prefetch(t->l2 + (uint64_t)next * L2_WAYS, 1);
+            for (int w = 0; write_back && w < L2_WAYS && entries[w]; w++) /* empty ways are last */
                 t->slice[s].dram_write += count_sectors(entries[w] >> 4 & 15);
             memset(entries, 0, L2_WAYS * sizeof *entries);
         }
@@ -159,6 +162,11 @@ void emu_traffic_access(emu_traffic_sm *sm, emu_space space, emu_access_op op,
                         const uint64_t address[32]) {
     if (mask)
         sm->traffic->code.access(sm, space, op, cache, bytes, mask, address);
+}
+
+void emu_traffic_access_row(emu_traffic_sm *sm, emu_space space, emu_access_op op,
+                            emu_access_cache cache, uint32_t bytes, uint64_t first, uint32_t step) {
+    sm->traffic->code.access_row(sm, space, op, cache, bytes, first, step);
 }
 
 static bool in_launch(const emu_traffic *t, const emu_traffic_sm *sm) {

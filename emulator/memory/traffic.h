@@ -67,6 +67,11 @@ void emu_traffic_access(emu_traffic_sm *sm, emu_space space, emu_access_op op,
                         emu_access_cache cache, uint32_t bytes, uint32_t mask,
                         const uint64_t address[32]);
 
+/* The same for a load or a store by all 32 threads to global or shared memory whose addresses the
+ * caller knows to be FIRST + lane * STEP, STEP being BYTES or 0; FIRST is a multiple of BYTES. */
+void emu_traffic_access_row(emu_traffic_sm *sm, emu_space space, emu_access_op op,
+                            emu_access_cache cache, uint32_t bytes, uint64_t first, uint32_t step);
+
 /* True when SM's log has grown so long that its blocks should pause (at any warp boundary) until
  * the next drain: that is what bounds the memory of a kernel whose only wave runs for hours. It
  * depends on the SM's own accesses alone, so pausing on it keeps counts independent of host

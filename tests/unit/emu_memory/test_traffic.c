@@ -171,6 +171,30 @@ static void test_banks(void **state) {
     }
 }
 
+/* What is told of a row or of one place is what its 32 addresses say. */
+static void test_rows(void **state) {
+    (void)state;
+    static const emu_space spaces[] = {EMU_GLOBAL, EMU_SHARED};
+    for (unsigned i = 0; i < 2 * 2 * 2 * 6 * 9; i++) {
+        emu_space space = spaces[i % 2];
+        emu_access_op op = i / 2 % 2 ? EMU_STORE : EMU_LOAD;
+        uint32_t bytes = 1u << i / 8 % 6, step = i / 4 % 2 ? bytes : 0;
+        uint64_t first = (space == EMU_GLOBAL ? BASE : 0) + i / 48 * 28 / bytes * bytes;
+        emu_counts counts[2];
+        for (int told = 0; told < 2; told++) {
+            emu_traffic *t = begin(small_device(), EMU_CACHE_COLD);
+            emu_traffic_sm *sm = emu_traffic_get_sm(t, 0);
+            if (told)
+                emu_traffic_access_row(sm, space, op, EMU_CACHE_ALL, bytes, first, step);
+            else
+                touch(sm, space, op, bytes, UINT32_MAX, first, step);
+            counts[told] = end(t);
+            emu_traffic_destroy(t);
+        }
+        assert_memory_equal(&counts[0], &counts[1], sizeof counts[0]);
+    }
+}
+
 /* Patterns that the fast test of bank conflicts tells apart, by rule: lane l accesses word
  * (l / DIVIDE) * FACTOR + (l % MODULO) * STEP. */
 static void test_bank_patterns(void **state) {
@@ -371,12 +395,19 @@ static void test_slices_do_not_matter(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_saxpy),         cmocka_unit_test(test_cold_and_warm),
-        cmocka_unit_test(test_strides),       cmocka_unit_test(test_banks),
-        cmocka_unit_test(test_bank_patterns), cmocka_unit_test(test_transpose),
-        cmocka_unit_test(test_l2_capacity),   cmocka_unit_test(test_l1),
-        cmocka_unit_test(test_host_memory),   cmocka_unit_test(test_unknown_l2_is_said),
-        cmocka_unit_test(test_log_full),      cmocka_unit_test(test_slices_do_not_matter),
+        cmocka_unit_test(test_saxpy),
+        cmocka_unit_test(test_cold_and_warm),
+        cmocka_unit_test(test_strides),
+        cmocka_unit_test(test_banks),
+        cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_bank_patterns),
+        cmocka_unit_test(test_transpose),
+        cmocka_unit_test(test_l2_capacity),
+        cmocka_unit_test(test_l1),
+        cmocka_unit_test(test_host_memory),
+        cmocka_unit_test(test_unknown_l2_is_said),
+        cmocka_unit_test(test_log_full),
+        cmocka_unit_test(test_slices_do_not_matter),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
