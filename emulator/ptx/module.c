@@ -252,6 +252,7 @@ typedef struct initializer {
     ptx_variable *variable;
     uint64_t at;       /* next byte */
     uint64_t capacity; /* of variable->initial */
+    bool open;         /* the values say how large it is */
     int relocation_capacity;
 } initializer;
 
@@ -293,7 +294,7 @@ static uint64_t element_bits(const ptx_constant *c, ptx_type type) {
 static bool add_element(ptx_parser *p, initializer *in, const ptx_constant *c) {
     ptx_variable *v = in->variable;
     unsigned bytes = ptx_type_bytes(v->type);
-    if (v->bytes && in->at + bytes > v->bytes)
+    if (!in->open && in->at + bytes > v->bytes)
         return ptx_fail(p, "more initial values than %s holds", v->name);
     if (!reserve_initial(p, in, in->at + bytes))
         return false;
@@ -414,15 +415,13 @@ bool ptx_parse_variable(ptx_parser *p, ptx_space space, ptx_linkage linkage, boo
         v->alignment = (uint32_t)element;
     if (!initials || !ptx_accept(p, '='))
         return true;
-    initializer in = {.variable = v};
-    uint64_t declared = v->bytes;
+    initializer in = {.variable = v, .open = open};
     if (!parse_initial(p, &in, 0))
         return false;
     v->initial_bytes = in.at;
     if (open)
         v->bytes = in.at;
-    return !declared || in.at <= declared ? true
-                                          : ptx_fail(p, "too many initial values of %s", v->name);
+    return true;
 }
 
 bool ptx_parse_parameters(ptx_parser *p, ptx_variable **list, int *count) {
@@ -472,7 +471,7 @@ static bool parse_module_variables(ptx_parser *p, ptx_space space, ptx_linkage l
             !parse_dimensions(p, v, ptx_type_bytes(v->type), &open))
             return false;
         if (ptx_accept(p, '=')) {
-            initializer in = {.variable = v};
+            initializer in = {.variable = v, .open = open};
             if (!parse_initial(p, &in, 0))
                 return false;
             v->initial_bytes = in.at;

@@ -186,6 +186,7 @@ static void test_refusals(void **unused) {
         {"hello", 1, "unknown directive 'hello'"},
         {TOP ".address_size 32\n", 4, ".address_size 64"},
         {TOP ".global .u32 a[2] = {1, 2, 3};", 3, "more initial values"},
+        {TOP ".global .u64 a[0] = {1};", 3, "more initial values"},
         {TOP ".global a;", 3, "without a type"},
         {TOP ".global .align 3 .u32 a;", 3, "power of two"},
         {TOP ".global .b8 a[99999999999999999999];", 3, "a"},
