@@ -112,6 +112,41 @@ bench_tracer() {
     rm -f "$spool" "$scratch/traced.roof"
 }
 
+# The emulated device, one core unless said: instructions a second with counting off, what counting
+# costs, and what a second host thread brings. The best of three runs each.
+bench_emulator() {
+    local nvcc door kernel launches counted off alone both instructions
+    nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)
+    door=$(find "$build/lib/emulator" -name 'libcudart.so.*' 2>/dev/null | sort -V | tail -n 1)
+    if ! [ -x "$nvcc" ] || [ -z "$door" ]; then
+        echo "left out: it needs nvcc and the emulated device's libcudart in $build/lib/emulator"
+        return
+    fi
+    "$nvcc" -O3 -cudart shared -arch=sm_90 -o "$scratch/emulator_bench" tests/bench/emulator_bench.cu
+    # emulated COUNT THREADS COLUMN: the least of column 1 (user CPU seconds) or 2 (seconds)
+    emulated() {
+        for _ in 1 2 3; do
+            LD_PRELOAD=$door ROOFPROF_EMU_DEVICE=H100 ROOFPROF_EMU_COUNT=$1 ROOFPROF_EMU_THREADS=$2 \
+                "$scratch/emulator_bench" "$kernel" "$launches"
+        done | sort -n -k "$3" | awk -v column="$3" 'NR == 1 { print $column }'
+    }
+    for kernel in saxpy gemm; do
+        launches=50
+        [ $kernel = saxpy ] || launches=8
+        LD_PRELOAD=$door ROOFPROF_EMU_DEVICE=H100 ROOFPROF_EMU_COUNTS=$scratch/emulated.jsonl \
+            "$scratch/emulator_bench" $kernel 1 >/dev/null
+        instructions=$(grep -o '"thread_insts":[0-9]*' "$scratch/emulated.jsonl" | sort -u | cut -d : -f 2)
+        off=$(emulated 0 1 1)
+        counted=$(emulated 1 1 1)
+        figure "$kernel, counting off: thread instructions a second" \
+            "$(awk -v n="$instructions" -v l="$launches" -v s="$off" 'BEGIN { printf "%.2f", n * l / s / 1e9 }')" G ">=" 1
+        figure "  counting and caches, times the CPU time" "$(ratio "$counted" "$off")" "" "<=" 2
+        alone=$(emulated 1 1 2)
+        both=$(emulated 1 2 2)
+        figure "  two host threads, times as fast" "$(ratio "$alone" "$both")" "" ">=" 1.5
+    done
+}
+
 sections=("$@")
 [ ${#sections[@]} -gt 0 ] || mapfile -t sections < <(declare -F | sed -n 's/^declare -f bench_//p')
 for section in "${sections[@]}"; do
