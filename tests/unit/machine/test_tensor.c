@@ -690,6 +690,61 @@ static void test_wmma(void **unused) {
             check_wmma(&wmmas[i], variant, spaces[(variant + i) % 3], &seed);
 }
 
+/* ---- counts and time ----------------------------------------------------------------------------
+ */
+
+/* 100 products of 4096 FLOPs in each of 8 warps of 4 blocks, one block an SM; where the parameter
+ * off is not 0, a predicate is off for all of them. */
+static void run_products(emu_device *d, const char *types_of_product, uint32_t off,
+                         emu_counts *counts) {
+    static text t;
+    t.length = 0;
+    put(&t,
+        HEADER_90
+        ".visible .entry k(.param .u32 off) { .reg .b32 %%r<9>; .reg .f32 %%f<9>; .reg .pred "
+        "%%p<3>;\n"
+        "ld.param.u32 %%r8, [off]; setp.eq.u32 %%p2, %%r8, 0; mov.u32 %%r0, 0;\n"
+        "mov.u32 %%r1, 0; mov.u32 %%r2, 0; mov.u32 %%r3, 0; mov.u32 %%r4, 0;\n"
+        "mov.f32 %%f1, 0f00000000; mov.f32 %%f2, %%f1; mov.f32 %%f3, %%f1; mov.f32 %%f4, %%f1;\n"
+        "$L: @%%p2 mma.sync.aligned.m16n8k16.row.col.%s {%%f1,%%f2,%%f3,%%f4}, "
+        "{%%r1,%%r2,%%r3,%%r4}, {%%r1,%%r2}, {%%f1,%%f2,%%f3,%%f4};\n"
+        "add.u32 %%r0, %%r0, 1; setp.lt.u32 %%p1, %%r0, 100; @%%p1 bra $L; ret; }\n",
+        types_of_product);
+    emu_module *m = bench_load(d, t.at);
+    const void *parameters[] = {&off, NULL};
+    bench_run(d, m, "k", (bench_shape){4, 8 * LANES, 0, false}, parameters, counts);
+    emu_module_unload(m);
+}
+
+static void test_time(void **unused) {
+    (void)unused;
+    enum { PRODUCTS = 4 * 8 * 100, OPERATIONS = PRODUCTS * 4096 };
+    emu_device_spec spec = bench_spec();
+    emu_options options = {.host_threads = 2, .count = true, .model_caches = true};
+    emu_fault fault = {0};
+    emu_counts counts, off, faster;
+    spec.tensor_fp16_per_clk = 512;
+    spec.tensor_bf16_per_clk = 1024;
+    emu_device *d = emu_device_create(&spec, &options, &fault);
+    assert_non_null(d);
+    run_products(d, "f32.f16.f16.f32", 0, &counts);
+    assert_int_equal(counts.tensor_insts, PRODUCTS);
+    assert_int_equal(counts.tensor_ops[EMU_FP16], OPERATIONS);
+    run_products(d, "f32.f16.f16.f32", 1, &off);
+    assert_int_equal(off.tensor_insts, 0);
+    assert_int_equal(off.tensor_ops[EMU_FP16], 0);
+    assert_int_equal(off.thread_insts_active, counts.thread_insts_active);
+    assert_int_equal(counts.thread_insts - off.thread_insts, PRODUCTS * LANES);
+    run_products(d, "f32.bf16.bf16.f32", 0, &faster);
+    assert_int_equal(faster.tensor_ops[EMU_BF16], OPERATIONS);
+    assert_int_equal(faster.tensor_ops[EMU_FP16], 0);
+    /* beyond the launch's own time, which is the same: operations / (rate x clock x 4 SMs) */
+    assert_string_equal(counts.time_bound, "tensor");
+    double saved = OPERATIONS / 4e9 / 512 - OPERATIONS / 4e9 / 1024;
+    assert_true(fabs(counts.time_s - faster.time_s - saved) < 1e-9 * saved);
+    emu_device_destroy(d);
+}
+
 /* ---- what is refused ----------------------------------------------------------------------------
  */
 
@@ -756,7 +811,7 @@ int main(void) {
         cmocka_unit_test(test_mma),       cmocka_unit_test(test_integer_limits),
         cmocka_unit_test(test_ldmatrix),  cmocka_unit_test(test_stmatrix),
         cmocka_unit_test(test_movmatrix), cmocka_unit_test(test_wmma),
-        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_time),      cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests(tests, open_device, close_device);
 }
