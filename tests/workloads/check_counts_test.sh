@@ -12,8 +12,8 @@ failed=0
 
 cat > "$work/expect" <<'END'
 {"schema":"roofprof.workload-expect/1","workload":"w","launches":[
- {"kernel":"a","launches":2,"flops_fp32":8,"load_bytes":64,"store_bytes":0,"dram_read_bytes":64},
- {"kernel":"a","launches":1,"flops_fp32":9,"load_bytes":64,"store_bytes":0}
+ {"kernel":"a","launches":2,"flops_fp32":8,"tensor_fp16":0,"load_bytes":64,"store_bytes":0,"dram_read_bytes":64},
+ {"kernel":"a","launches":1,"flops_fp32":9,"tensor_fp16":0,"load_bytes":64,"store_bytes":0}
 ]}
 END
 kernel='{"record":"kernel","kernel":1,"device":0,"name":"a"}'
@@ -46,6 +46,10 @@ expect 1 "caches not modelled" "$kernel" "$large" "$small" \
     "$(changed 's/"caches":.*/"caches":null}}/')"
 expect 1 "FLOPs of another precision" "$kernel" "$large" "$small" \
     "$(changed 's/"fp32":8/"fp32":8,"bf16":1/')"
+expect 1 "FLOPs of tensor cores" "$kernel" "$large" "$small" \
+    "$(changed 's/"load_bytes"/"tensor_ops":{"fp16":2},"load_bytes"/')"
+expect 1 "FLOPs of tensor cores of another precision" "$kernel" "$large" "$small" \
+    "$(changed 's/"load_bytes"/"tensor_ops":{"tf32":2},"load_bytes"/')"
 expect 1 "a failed launch" "$kernel" "$large" "$small" "$(changed 's/"ok"/"trap"/')"
 expect 1 "counting was off" "$kernel" "$large" "$small" "$(changed 's/,"counts".*/}/')"
 expect 1 "another kernel" "$kernel" "$large" "$small" "$(changed 's/"kernel":1/"kernel":2/')"

@@ -17,6 +17,7 @@
  * Conventions of the counts, the same as in emulator/emulator.h:
  *   flops     add, sub, mul, div, sqrt, rcp and special functions 1, fma 2; min, max, compare 0;
  *             the additions inside atomics are not arithmetic of the SM and count 0
+ *   tensor    2 m n k for each matrix instruction of a warp
  *   bytes     what threads ask for: threads x size
  *   requests  warp instructions
  *   sectors   distinct 32-byte sectors of each warp instruction, summed
@@ -43,6 +44,7 @@
 /* The counts of one launch. Global memory unless the name says shared. */
 typedef struct wl_counts {
     long long flops_fp64, flops_fp32, flops_fp16;
+    long long tensor_fp16, tensor_bf16; /* FLOPs of tensor cores, sums in fp32 */
     long long load_bytes, store_bytes, atomic_bytes;
     long long load_requests, store_requests, atomic_requests;
     long long load_sectors, store_sectors, atomic_sectors;
@@ -219,6 +221,8 @@ static inline void wl_expect(const char *kernel, long long launches, const wl_co
         {"flops_fp64", c->flops_fp64},
         {"flops_fp32", c->flops_fp32},
         {"flops_fp16", c->flops_fp16},
+        {"tensor_fp16", c->tensor_fp16},
+        {"tensor_bf16", c->tensor_bf16},
         {"load_bytes", c->load_bytes},
         {"store_bytes", c->store_bytes},
         {"atomic_bytes", c->atomic_bytes},
