@@ -27,7 +27,7 @@ typedef struct last_launch {
 
 struct emu_counts_file {
     int descriptor;
-    bool broken;
+    bool broken; /* or ended: nothing more is written */
     pthread_mutex_t lock;
     uint64_t launches, failed;
     last_launch **last; /* by kernel number */
@@ -182,10 +182,10 @@ static bool write_all(int descriptor, const char *text, size_t length) {
     return true;
 }
 
-static void end_record(emu_counts_file *file, line *l) {
+/* With the file's lock held. */
+static void write_record(emu_counts_file *file, line *l) {
     close_object(l);
     put_text(l, "\n");
-    pthread_mutex_lock(&file->lock);
     if (!file->broken && (l->lost || !write_all(file->descriptor, l->text, l->length))) {
         file->broken = true;
         fprintf(stderr,
@@ -193,8 +193,13 @@ static void end_record(emu_counts_file *file, line *l) {
                 "from here on are lost, the program goes on\n",
                 l->lost ? "no memory" : strerror(errno));
     }
-    pthread_mutex_unlock(&file->lock);
     free(l->text);
+}
+
+static void end_record(emu_counts_file *file, line *l) {
+    pthread_mutex_lock(&file->lock);
+    write_record(file, l);
+    pthread_mutex_unlock(&file->lock);
 }
 
 static char *expand_pattern(const char *pattern) {
@@ -270,15 +275,24 @@ void emu_counts_abandon(emu_counts_file *file) {
     free(file); /* the lock may be held by a thread that this process does not have */
 }
 
-void emu_counts_close(emu_counts_file *file, double time_s) {
+void emu_counts_end(emu_counts_file *file, double time_s) {
     if (!file)
         return;
+    pthread_mutex_lock(&file->lock);
     line l = begin_record("end");
     member_double(&l, "time_s", time_s);
     member_int(&l, "launches", file->launches);
     member_int(&l, "failed_launches", file->failed);
-    end_record(file, &l);
+    write_record(file, &l);
+    file->broken = true;
     close(file->descriptor);
+    pthread_mutex_unlock(&file->lock);
+}
+
+void emu_counts_close(emu_counts_file *file, double time_s) {
+    if (!file)
+        return;
+    emu_counts_end(file, time_s);
     pthread_mutex_destroy(&file->lock);
     free_last(file);
     free(file);

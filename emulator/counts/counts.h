@@ -62,7 +62,10 @@ void emu_counts_memory(emu_counts_file *file, int device, const char *kind, bool
                        uint64_t address, uint64_t bytes, double time_s);
 void emu_counts_note(emu_counts_file *file, const char *severity, const char *text);
 
-/* Writes the end record and closes. */
+/* Writes the end record, the last one: FILE stays for threads that still run, and drops what they
+ * add. Once a file. */
+void emu_counts_end(emu_counts_file *file, double time_s);
+/* The same, and frees it. */
 void emu_counts_close(emu_counts_file *file, double time_s);
 /* Closes without a word: a forked child's copy. */
 void emu_counts_abandon(emu_counts_file *file);

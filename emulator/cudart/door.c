@@ -186,7 +186,13 @@ void door_list_devices(void) {
     pthread_mutex_unlock(&door.lock);
 }
 
+/* Other threads may go on launching while the program ends: what they use must stay. */
+static void note_end(void) {
+    atomic_store(&door.ending, true);
+}
+
 static void start(void) {
+    atexit(note_end); /* runs before modules that were there already are unregistered */
     read_options();
     list_devices();
     if (!door.start_error)
@@ -284,6 +290,5 @@ __attribute__((destructor)) static void unloaded(void) {
     fflush(stdout);
     if (door_observer() && door_observer()->ends)
         door_observer()->ends();
-    emu_counts_close(door.file, door.now_s);
-    door.file = NULL;
+    emu_counts_end(door.file, door_now());
 }

@@ -26,6 +26,7 @@
 #include "emulator/device/profile.h"
 #include "emulator/emulator.h"
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 
 /* Defines an exported function, with the prototype that the compiler asks for. */
@@ -68,9 +69,9 @@ typedef struct door_pool {
 struct door_device {
     int index;
     emu_profile profile;
-    emu_device *emu; /* NULL until first used */
+    emu_device *_Atomic emu; /* NULL until first used */
     pthread_mutex_t run;
-    cudaError_t sticky;
+    _Atomic cudaError_t sticky;
     door_stream legacy, per_thread;
     /* virtual clock: when each is free again */
     double compute_s, to_device_s, to_host_s;
@@ -95,6 +96,7 @@ typedef struct door_shared {
 typedef struct door_state {
     pthread_mutex_t lock;
     bool listed, started, forked; /* listed: the devices are known */
+    atomic_bool ending;           /* exit() was called: modules stay from here on */
     cudaError_t start_error;
     emu_options options;
     bool progress;
@@ -189,6 +191,8 @@ cudaStream_t door_per_thread(cudaStream_t handle);
  * its start. WAIT: the host waits for its end. Takes door.lock. */
 double door_schedule(door_stream *stream, double *engine_s, double duration_s, bool wait);
 void door_wait_device(door_device *device);
+/* The host's place on the virtual clock, seconds. Takes door.lock. */
+double door_now(void);
 
 /* ---- memory.c ---- */
 

@@ -239,9 +239,13 @@ static cudaError_t run(door_device *d, door_stream *stream, const request *r, em
                               .device = d->index,
                               .stream = stream->id,
                               .launch = &launch,
-                              .info = emu_kernel_get_info(kernel),
                               .counts = &counts};
     pthread_mutex_lock(&d->run);
+    if (!d->emu || r->function->on[d->index].kernel != kernel) {
+        pthread_mutex_unlock(&d->run); /* another thread has reset the device just now */
+        return cudaErrorContextIsDestroyed;
+    }
+    event.info = emu_kernel_get_info(kernel);
     emu_status status = run_counted(d, stream, r, &launch, &event, &fault);
     cudaError_t error = report(d, status, &fault);
     pthread_mutex_unlock(&d->run);

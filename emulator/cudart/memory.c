@@ -132,7 +132,7 @@ static void tell_memory(const door_device *device, emu_memory_kind kind, const d
                                              .bytes = size,
                                              .pool_bytes = pool ? pool->attribute[USED] : 0,
                                              .pool_handle = pool,
-                                             .time_s = door.now_s,
+                                             .time_s = door_now(),
                                              .correlation = door_api_correlation()});
 }
 
@@ -158,7 +158,7 @@ cudaError_t door_allocate(door_device *device, emu_memory_kind kind, const char 
         return cudaErrorMemoryAllocation;
     }
     emu_counts_memory(door.file, device->index, name ? name : kind_name(kind), true, at, size,
-                      door.now_s);
+                      door_now());
     if (!name) /* a pool's are told where the pool is known */
         tell_memory(device, kind, NULL, true, at, size);
     return cudaSuccess;
@@ -178,7 +178,7 @@ cudaError_t door_release(void *address, bool host) {
     if (emu_memory_free(place.device->emu, place.base, &fault) != EMU_OK)
         return cudaErrorInvalidValue;
     emu_counts_memory(door.file, place.device->index, kind_name(place.kind), false, place.base,
-                      place.size, door.now_s);
+                      place.size, door_now());
     tell_memory(place.device, place.kind, NULL, false, place.base, place.size);
     return cudaSuccess;
 }
@@ -388,7 +388,7 @@ static void tell_pool(const door_pool *pool, int operation, size_t keep) {
                               .keep = keep,
                               .release_threshold = pool->attribute[POOL_RELEASE_THRESHOLD],
                               .pool_bytes = pool->attribute[POOL_USED],
-                              .time_s = door.now_s,
+                              .time_s = door_now(),
                               .correlation = door_api_correlation()});
 }
 
@@ -456,7 +456,7 @@ static cudaError_t free_async(void *address, cudaStream_t stream) {
     account_pool(
         pool, -(pool->attribute[POOL_USED] < place.size ? pool->attribute[POOL_USED] : place.size));
     emu_counts_memory(door.file, place.device->index, "pool", false, place.base, place.size,
-                      door.now_s);
+                      door_now());
     tell_memory(place.device, EMU_MEMORY_DEVICE, pool, false, place.base, place.size);
     return cudaSuccess;
 }

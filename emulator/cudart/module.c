@@ -125,15 +125,16 @@ DOOR_EXPORT(void, __cudaRegisterFatBinaryEnd, void **handle) {
     (void)handle;
 }
 
-/* A library of the program's is unloaded, or the program ends; what its kernels printed needs the
- * module's strings, so it goes out first. False: there is no such module. */
+/* A library of the program's is unloaded; what its kernels printed needs the module's strings, so
+ * it goes out first. When the program ends the module stays: other threads may be using it. False:
+ * there is no such module. */
 static bool forget_module(door_module *m) {
     door_module **link = &program.modules;
     pthread_mutex_lock(&program.lock);
     while (*link && *link != m)
         link = &(*link)->next;
     bool found = *link != NULL;
-    if (found) {
+    if (found && !atomic_load(&door.ending)) {
         *link = m->next;
         remove_module(&program.functions, offsetof(door_function, module), m);
         remove_module(&program.variables, offsetof(door_variable, module), m);

@@ -247,13 +247,6 @@ static int table_open_device(int index) {
                : (int)door_open_device(&door.device[index], false);
 }
 
-static double table_now(void) {
-    pthread_mutex_lock(&door.lock);
-    double now = door.now_s;
-    pthread_mutex_unlock(&door.lock);
-    return now;
-}
-
 static void table_say(const char *severity, const char *text) {
     door_say(severity, "%s", text);
 }
@@ -327,7 +320,7 @@ const emu_doors *emu_doors_table(void) {
                                     .module_loaded = table_module_loaded,
                                     .device_count = table_device_count,
                                     .device = table_device,
-                                    .now_s = table_now,
+                                    .now_s = door_now,
                                     .say = table_say,
                                     .observe = table_observe,
                                     .enter = table_enter,

@@ -53,8 +53,17 @@ static void wait_until(double at) {
     pthread_mutex_unlock(&door.lock);
 }
 
+double door_now(void) {
+    pthread_mutex_lock(&door.lock);
+    double now = door.now_s;
+    pthread_mutex_unlock(&door.lock);
+    return now;
+}
+
 void door_wait_device(door_device *device) {
-    wait_until(device->all_s);
+    pthread_mutex_lock(&door.lock);
+    door.now_s = later(door.now_s, device->all_s);
+    pthread_mutex_unlock(&door.lock);
     door_drain_printf(device);
 }
 
@@ -158,7 +167,10 @@ static cudaError_t synchronize(cudaStream_t handle) {
     cudaError_t error = enter_stream(handle, &s);
     if (error)
         return error;
-    wait_until(s->legacy ? later(s->ready_s, s->device->blocking_s) : s->ready_s);
+    pthread_mutex_lock(&door.lock);
+    double ready_s = s->legacy ? later(s->ready_s, s->device->blocking_s) : s->ready_s;
+    door.now_s = later(door.now_s, ready_s);
+    pthread_mutex_unlock(&door.lock);
     door_drain_printf(s->device);
     return cudaSuccess;
 }
