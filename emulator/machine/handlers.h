@@ -9,31 +9,22 @@
 #include "emulator/machine/machine.h"
 
 /* Handlers that are written out by hand. */
-#define EMU_SPECIAL_HANDLERS(X)                                                                    \
-    X(nothing)                                                                                     \
-    X(rounded)                                                                                     \
-    X(set_32)                                                                                      \
-    X(set_f32)                                                                                     \
-    X(set_f16)                                                                                     \
-    X(set_bf16)                                                                                    \
-    X(set_f16x2)                                                                                   \
-    X(set_bf16x2) X(set_mask_x2) X(setp_x2) X(mov_pred) X(and_pred) X(or_pred) X(xor_pred)         \
-        X(not_pred) X(selp_32) X(selp_64) X(slct_32) X(slct_64) X(slct_f32_32) X(slct_f32_64)      \
-            X(special) X(local_address) X(parameter_address) X(pack) X(unpack) X(extend) X(narrow) \
-                X(to_generic) X(from_generic) X(is_space) X(carry_32) X(carry_64) X(video) X(      \
-                    load_global_32) X(load_global_64) X(load_global_other) X(load_global_vector)   \
-                    X(load_shared_32) X(load_shared_64) X(load_shared_other) X(load_shared_vector) \
-                        X(load_local) X(load_generic) X(load_parameter) X(load_area) X(store_area) \
-                            X(store_global_32) X(store_global_64) X(store_global_other)            \
-                                X(store_global_vector) X(store_shared_32) X(store_shared_64)       \
-                                    X(store_shared_other) X(store_shared_vector) X(store_local)    \
-                                        X(store_generic) X(atomic) X(copy_async) X(prefetch)       \
-                                            X(shuffle) X(vote) X(match) X(reduce_32)               \
-                                                X(active_mask) X(elect) X(barrier_value)           \
-                                                    X(mbarrier) X(trap) X(multiply)                \
-                                                        X(load_fragment) X(store_fragment)         \
-                                                            X(load_matrix) X(store_matrix)         \
-                                                                X(transpose_matrix)
+// clang-format off
+#define EMU_SPECIAL_HANDLERS(X) \
+    X(nothing) X(rounded) X(set_32) X(set_f32) X(set_f16) X(set_bf16) X(set_f16x2) X(set_bf16x2) \
+    X(set_mask_x2) X(setp_x2) X(mov_pred) X(and_pred) X(or_pred) X(xor_pred) X(not_pred) \
+    X(selp_32) X(selp_64) X(slct_32) X(slct_64) X(slct_f32_32) X(slct_f32_64) X(special) \
+    X(local_address) X(parameter_address) X(pack) X(unpack) X(extend) X(narrow) X(to_generic) \
+    X(from_generic) X(is_space) X(carry_32) X(carry_64) X(video) X(load_global_32) \
+    X(load_global_64) X(load_global_other) X(load_global_vector) X(load_shared_32) \
+    X(load_shared_64) X(load_shared_other) X(load_shared_vector) X(load_local) X(load_generic) \
+    X(load_parameter) X(load_area) X(store_area) X(store_global_32) X(store_global_64) \
+    X(store_global_other) X(store_global_vector) X(store_shared_32) X(store_shared_64) \
+    X(store_shared_other) X(store_shared_vector) X(store_local) X(store_generic) X(atomic) \
+    X(copy_async) X(prefetch) X(shuffle) X(vote) X(match) X(reduce_32) X(active_mask) X(elect) \
+    X(barrier_value) X(mbarrier) X(trap) X(multiply) X(load_fragment) X(store_fragment) \
+    X(load_matrix) X(store_matrix) X(transpose_matrix)
+// clang-format on
 
 typedef enum emu_handler_number {
 #define OP_1(name, ...)  H_##name,
