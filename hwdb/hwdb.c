@@ -535,8 +535,8 @@ static bool has_devices(const char *folder) {
     return !access(path, R_OK);
 }
 
-/* An uninstalled build reads the source tree; an installed one the folder beside it (so that a
- * prefix can be moved), else the one it was configured for. */
+/* An installed program reads the folder beside it, so that a prefix can be moved; one in its build
+ * tree the source tree; any other the folder it was configured for. */
 char *rp_hwdb_shipped_folder(void) {
     const char *fixed = getenv("ROOFPROF_HWDB");
     const char *build = ROOFPROF_BUILD_FOLDER;
@@ -546,8 +546,7 @@ char *rp_hwdb_shipped_folder(void) {
         return strdup(fixed);
     if (own_path(own, sizeof own)) {
         size_t n = strlen(build);
-        if (!strncmp(own, build, n) && own[n] == '/' && has_devices(ROOFPROF_HWDB_SOURCE))
-            return strdup(ROOFPROF_HWDB_SOURCE);
+        bool uninstalled = !strncmp(own, build, n) && own[n] == '/';
         /* prefix/bin/, prefix/lib/roofprof/, prefix/lib/x86_64-linux-gnu/roofprof/emulator/ */
         for (int up = 0; up < 5; up++) {
             char *slash = strrchr(own, '/');
@@ -558,6 +557,8 @@ char *rp_hwdb_shipped_folder(void) {
             if (has_devices(folder))
                 return strdup(folder);
         }
+        if (uninstalled && has_devices(ROOFPROF_HWDB_SOURCE))
+            return strdup(ROOFPROF_HWDB_SOURCE);
     }
     return strdup(has_devices(ROOFPROF_HWDB_INSTALLED) ? ROOFPROF_HWDB_INSTALLED
                                                        : ROOFPROF_HWDB_SOURCE);

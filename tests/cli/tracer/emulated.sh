@@ -18,7 +18,8 @@ fail() {
     failures=1
 }
 
-[ -z "${PRELOAD_FIRST:-}" ] || export LD_PRELOAD=$PRELOAD_FIRST
+# Sanitizers: their library first, and no real CUPTI, which opens others with RTLD_DEEPBIND.
+[ -z "${PRELOAD_FIRST:-}" ] || export LD_PRELOAD=$PRELOAD_FIRST ROOFPROF_EMU_REAL_CUPTI=none
 export ASAN_OPTIONS=detect_leaks=0
 
 "$roofprof" --emulate H100 --mode none -- "$@" >plain.out 2>plain.err
