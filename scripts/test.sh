@@ -8,18 +8,19 @@ cd "$(dirname "$0")/.."
 scripts/setup.sh
 # The machine code of the calibration kernels is read where there is a disassembler, else skipped.
 scripts/disassembler.sh || echo "test.sh: no disassembler, the sass tests are skipped" >&2
+# Programs for the emulated device are compiled by an installed toolkit, else by a fetched one.
+nvcc=$(scripts/toolchain.sh build/toolchain) ||
+    { echo "test.sh: no CUDA compiler, tests that need one are skipped" >&2; nvcc=OFF; }
 jobs=$(nproc)
 export CTEST_OUTPUT_ON_FAILURE=1
 
 build() { # build FOLDER [CMAKE-OPTION...]
-    cmake -S . -B "$1" -G Ninja -DROOFPROF_TESTS=ON "${@:2}" >"$1.log" 2>&1 || { cat "$1.log"; return 1; }
+    cmake -S . -B "$1" -G Ninja -DROOFPROF_TESTS=ON -DROOFPROF_NVCC="$nvcc" "${@:2}" >"$1.log" 2>&1 || { cat "$1.log"; return 1; }
     cmake --build "$1" -j "$jobs"
 }
 
 mkdir -p build build-asan
 build build
-# gnuplot, nvcc and python are not ours to check for leaks; the emulated device's own tests run in
-# both trees.
 build build-asan -DCMAKE_BUILD_TYPE=Debug -DROOFPROF_SANITIZE=address,undefined
 ctest --test-dir build-asan -j "$jobs" --timeout 600
 ctest --test-dir build -j "$jobs" --timeout 600

@@ -205,6 +205,8 @@ emu_verdict emu_inspect_judge(const emu_inspection *in, const char *program, int
     }
     if (!in->elf || !in->fatbin)
         return EMU_UNDECIDED;
+    if (!in->ptx && !in->sass[0])
+        return EMU_UNDECIDED; /* a container without code: a program that launches nothing */
     if (!in->ptx) {
         snprintf(message, size,
                  "%s holds machine code for sm_%s but no PTX, and an emulated device runs nothing "

@@ -142,7 +142,7 @@ typedef enum rp_group_by { RP_BY_KERNEL, RP_BY_CONFIG, RP_BY_RANGE } rp_group_by
 typedef struct rp_filter {
     const char *kernel_glob;  /* NULL all; fnmatch against full and short name */
     const char *kernel_regex; /* POSIX extended */
-    int64_t device;           /* exporter's ordinal; -1 all */
+    int64_t device;           /* index in rp_profile.devices, as reports number them; -1 all */
     int64_t first, count;     /* launch window, per process; -1 all */
     const char *range_glob;   /* NULL all */
 } rp_filter;

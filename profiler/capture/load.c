@@ -41,15 +41,11 @@ static rp_code take_device(rp_loader *l, sqlite3_stmt *row) {
         realloc(profile->devices, (profile->device_count + 1) * sizeof *profile->devices);
     if (grown)
         profile->devices = grown;
-    int64_t *ordinals = realloc(l->ordinals, (profile->device_count + 1) * sizeof *l->ordinals);
-    if (ordinals)
-        l->ordinals = ordinals;
-    if (!grown || !ordinals)
+    if (!grown)
         return rp_db_no_memory(l->error);
     if (sqlite3_column_int64(row, 0) != (int64_t)profile->device_count)
         return rp_load_damaged(l, "its devices are not numbered in order");
     bool failed = false;
-    l->ordinals[profile->device_count] = rp_column_integer(row, 1);
     int64_t launches = rp_column_integer(row, 14);
     profile->devices[profile->device_count++] = (rp_profile_device){
         .name = rp_column_text(row, 2, &failed),
@@ -124,7 +120,7 @@ static rp_code take_copy(rp_loader *l, sqlite3_stmt *row) {
             return rp_load_damaged(l, "a copy is of no device");
         return RP_OK; /* of no known device: there is nothing to hold it against */
     }
-    if (l->filter && l->filter->device >= 0 && l->ordinals[device] != l->filter->device)
+    if (l->filter && l->filter->device >= 0 && (int64_t)device != l->filter->device)
         return RP_OK;
     rp_copy_total *grown = realloc(profile->copies, (profile->copy_count + 1) * sizeof *grown);
     if (!grown)
@@ -287,7 +283,6 @@ static void free_loader(rp_loader *l) {
     free(l->places);
     free(l->ranges);
     free(l->paths);
-    free(l->ordinals);
     free(l->totals);
     free(l->first_launches);
     free(l->states);

@@ -56,7 +56,6 @@ typedef struct rp_loader {
     char **paths; /* of ranges, outermost first, joined by '/' */
     size_t path_count, path_capacity;
     rp_map path_index;
-    int64_t *ordinals; /* of the devices */
     rp_summaries stored, kept;
     rp_device_totals *totals;
     unsigned char *first_launches; /* a bit a launch */

@@ -169,7 +169,7 @@ static bool passes(const rp_loader *l, const launch_row *launch) {
         return true;
     if (!l->kernels[l->configs[launch->config].kernel].selected)
         return false;
-    if (filter->device >= 0 && l->ordinals[launch->place->device] != filter->device)
+    if (filter->device >= 0 && (int64_t)launch->place->device != filter->device)
         return false;
     int64_t first = filter->first >= 0 ? filter->first : 0;
     if (launch->index < first || (filter->count >= 0 && launch->index - first >= filter->count))

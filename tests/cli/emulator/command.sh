@@ -37,6 +37,18 @@ grep -q H100-SXM5-80GB out || { echo "the list lacks the H100"; status=1; }
 
 check 125 'NVCC_APPEND_FLAGS="-cudart shared"' "$roofprof" --emulate H100 ./static
 check 125 'arch=compute_80,code=compute_80' "$roofprof" --emulate H100 ./bare
+# A program without a kernel has nothing to refuse: it runs and asks for its device.
+cat >query.cu <<'CU'
+#include <cstdio>
+#include <cuda_runtime.h>
+int main() {
+    cudaDeviceProp p;
+    return cudaGetDeviceProperties(&p, 0) != cudaSuccess || std::printf("%s\n", p.name) < 4;
+}
+CU
+"$nvcc" -cudart shared -o query query.cu || exit 1
+check 0 '' "$roofprof" --emulate H100 ./query
+grep -q H100 out || { echo "the program does not see its device"; status=1; }
 check 125 'nearest' "$roofprof" --emulate H1000 ./saxpy
 check 127 'there is no such program' "$roofprof" --emulate H100 ./nothing
 check 3 'used no emulated device' "$roofprof" --emulate H100 sh -c 'exit 3'
