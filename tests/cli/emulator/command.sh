@@ -23,6 +23,16 @@ check() {
 "$nvcc" -cudart shared -std=c++17 -I "$source" -gencode arch=compute_90,code=sm_90 -o bare \
     "$source/no_ptx.cu" || exit 1
 
+cat >query.cu <<'CU'
+#include <cstdio>
+#include <cuda_runtime.h>
+int main() {
+    cudaDeviceProp p;
+    return cudaGetDeviceProperties(&p, 0) != cudaSuccess || std::printf("%s\n", p.name) < 4;
+}
+CU
+"$nvcc" -cudart shared -o query query.cu || exit 1
+
 # Under a sanitizer: its library first in every process, whose leaks are not ours to count.
 [ -z "${PRELOAD_FIRST:-}" ] || export LD_PRELOAD="$PRELOAD_FIRST"
 export ASAN_OPTIONS=detect_leaks=0
@@ -38,15 +48,6 @@ grep -q H100-SXM5-80GB out || { echo "the list lacks the H100"; status=1; }
 check 125 'NVCC_APPEND_FLAGS="-cudart shared"' "$roofprof" --emulate H100 ./static
 check 125 'arch=compute_80,code=compute_80' "$roofprof" --emulate H100 ./bare
 # A program without a kernel has nothing to refuse: it runs and asks for its device.
-cat >query.cu <<'CU'
-#include <cstdio>
-#include <cuda_runtime.h>
-int main() {
-    cudaDeviceProp p;
-    return cudaGetDeviceProperties(&p, 0) != cudaSuccess || std::printf("%s\n", p.name) < 4;
-}
-CU
-"$nvcc" -cudart shared -o query query.cu || exit 1
 check 0 '' "$roofprof" --emulate H100 ./query
 grep -q H100 out || { echo "the program does not see its device"; status=1; }
 check 125 'nearest' "$roofprof" --emulate H1000 ./saxpy
