@@ -14,6 +14,34 @@
 
 #define WORK_LIMIT (16 << 20) /* bytes of a --work file */
 
+bool rp_input_set_option(rp_input_options *input, const rp_options *options, const char *name) {
+    const struct {
+        const char *name, **text;
+    } texts[] = {{"kernel", &input->filter.kernel_glob},
+                 {"kernel-regex", &input->filter.kernel_regex},
+                 {"range", &input->filter.range_glob},
+                 {"device", &input->device},
+                 {"work", &input->work},
+                 {"hwdb", &input->hwdb}};
+    const struct {
+        const char *name;
+        int64_t least, most, *value;
+    } numbers[] = {{"gpu", 0, 1 << 20, &input->filter.device},
+                   {"skip", 0, INT64_MAX, &input->filter.first},
+                   {"count", 1, INT64_MAX, &input->filter.count}};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (!strcmp(name, texts[i].name)) {
+            *texts[i].text = options->value;
+            return true;
+        }
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        if (!strcmp(name, numbers[i].name))
+            return rp_options_integer(options, name, numbers[i].least, numbers[i].most,
+                                      numbers[i].value);
+    input->sparse |= strcmp(name, "sparse") == 0;
+    return true;
+}
+
 /* The whole of a small text file; NULL with ERROR filled. */
 static char *read_text(const char *path, rp_error *error) {
     FILE *file = fopen(path, "r");

@@ -8,6 +8,7 @@
 
 #include "analysis/analysis.h"
 #include "capture/capture.h"
+#include "commands/options.h"
 
 typedef struct rp_input_options {
     const char *const *files;
@@ -25,6 +26,11 @@ typedef struct rp_input_options {
     (rp_input_options) {                                                                           \
         .filter = RP_FILTER_INIT, .by = RP_BY_KERNEL, .model_flops = __builtin_nan("")             \
     }
+
+/* Takes the value of an option that choosing and judging have in common, by its NAME: kernel,
+ * kernel-regex, range, gpu, skip, count, device, sparse, work, hwdb. False: the value is refused,
+ * and that has been printed. */
+bool rp_input_set_option(rp_input_options *input, const rp_options *options, const char *name);
 
 typedef struct rp_input { /* everything that the report stands on */
     rp_hwdb *hwdb;

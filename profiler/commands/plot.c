@@ -101,32 +101,8 @@ static bool set_option(const rp_options *o, plot_options *p, int option) {
     case KEEP:
         p->plot.keep = o->value;
         return true;
-    case KERNEL:
-        p->input.filter.kernel_glob = o->value;
-        return true;
-    case KERNEL_REGEX:
-        p->input.filter.kernel_regex = o->value;
-        return true;
-    case RANGE:
-        p->input.filter.range_glob = o->value;
-        return true;
-    case GPU:
-        return rp_options_integer(o, "gpu", 0, 1 << 20, &p->input.filter.device);
-    case SKIP:
-        return rp_options_integer(o, "skip", 0, INT64_MAX, &p->input.filter.first);
-    case COUNT:
-        return rp_options_integer(o, "count", 1, INT64_MAX, &p->input.filter.count);
-    case DEVICE:
-        p->input.device = o->value;
-        return true;
-    case SPARSE:
-        return p->input.sparse = true;
-    case WORK:
-        p->input.work = o->value;
-        return true;
     default:
-        p->input.hwdb = o->value;
-        return true;
+        return rp_input_set_option(&p->input, o, table[option].name);
     }
 }
 

@@ -111,21 +111,6 @@ static bool set_format(const rp_options *o, report_options *r) {
     return false;
 }
 
-static bool set_number(const rp_options *o, report_options *r, int option) {
-    switch (option) {
-    case GPU:
-        return rp_options_integer(o, "gpu", 0, 1 << 20, &r->input.filter.device);
-    case SKIP:
-        return rp_options_integer(o, "skip", 0, INT64_MAX, &r->input.filter.first);
-    case COUNT:
-        return rp_options_integer(o, "count", 1, INT64_MAX, &r->input.filter.count);
-    case TOP:
-        return rp_options_integer(o, "top", 0, INT32_MAX, &r->top);
-    default:
-        return rp_options_number(o, "model-flops", 1, 1e30, &r->input.model_flops);
-    }
-}
-
 static bool set_model(const rp_options *o, report_options *r, int option) {
     rp_error error;
     switch (option) {
@@ -179,32 +164,15 @@ static bool set_option(const rp_options *o, report_options *r, int option) {
         return set_format(o, r);
     case BY:
         return set_by(o, r);
-    case KERNEL:
-        r->input.filter.kernel_glob = o->value;
-        return true;
-    case KERNEL_REGEX:
-        r->input.filter.kernel_regex = o->value;
-        return true;
-    case RANGE:
-        r->input.filter.range_glob = o->value;
-        return true;
+    case TOP:
+        return rp_options_integer(o, "top", 0, INT32_MAX, &r->top);
+    case MODEL_FLOPS:
+        return rp_options_number(o, "model-flops", 1, 1e30, &r->input.model_flops);
     case SORT:
         r->order = o->value;
         return true;
     case EXPLAIN:
         r->explain = true;
-        return true;
-    case DEVICE:
-        r->input.device = o->value;
-        return true;
-    case SPARSE:
-        r->input.sparse = true;
-        return true;
-    case WORK:
-        r->input.work = o->value;
-        return true;
-    case HWDB:
-        r->input.hwdb = o->value;
         return true;
     case MODEL:
     case TOKENS:
@@ -214,7 +182,7 @@ static bool set_option(const rp_options *o, report_options *r, int option) {
     case SEQ:
         return set_model(o, r, option);
     default:
-        return set_number(o, r, option);
+        return rp_input_set_option(&r->input, o, table[option].name);
     }
 }
 
