@@ -82,9 +82,10 @@ struct ncu_store {
     char device_name[256], pci_id[16];
     double role_value[NCU_ROLES];
 
-    uint64_t launches, values, missing, texts, unscaled, recovered, estimated, unrecoverable;
+    uint64_t launches, values, missing, texts, unreadable, unscaled, recovered, estimated,
+        unrecoverable;
     uint64_t invalid, repeated, times_late, nameless_devices;
-    char unrecoverable_example[200];
+    char unrecoverable_example[200], unreadable_example[64];
 };
 
 static rp_code no_memory(const ncu_store *store, rp_error *error) {
@@ -282,6 +283,9 @@ void ncu_store_put(ncu_store *store, const ncu_column *column, double number, do
 void ncu_store_put_text(ncu_store *store, const ncu_column *column, const char *text,
                         size_t length) {
     store->texts++;
+    if (column->unit.name[0] && !store->unreadable++) /* settings have no unit, numbers do */
+        snprintf(store->unreadable_example, sizeof store->unreadable_example, "%.*s",
+                 (int)(length < 40 ? length : 40), text);
     if (store->metrics.items[column->metric].role == NCU_DEVICE_NAME)
         snprintf(store->device_name, sizeof store->device_name, "%.*s",
                  (int)(length < sizeof store->device_name ? length : sizeof store->device_name - 1),
@@ -775,6 +779,13 @@ static rp_code note_numbers(ncu_store *store, rp_error *error) {
             "%s: %llu values were left out because the scale of their unit is "
             "not known (such as %s); export with --print-units base",
             store->path, (unsigned long long)store->unscaled, store->metrics.unscaled_example);
+    if (!code && store->unreadable)
+        code = rp_capture_add_note(store->capture, "warning", error,
+                                   "%s: %llu values in columns of numbers are no numbers (such as "
+                                   "\"%s\") and count as not "
+                                   "known",
+                                   store->path, (unsigned long long)store->unreadable,
+                                   store->unreadable_example);
     if (!code && store->missing)
         code = rp_capture_add_note(
             store->capture, "warning", error,

@@ -229,6 +229,28 @@ static void test_wide(void **state) {
     imported_free(&in);
 }
 
+/* Text where a number must stand is not a setting: it is not known, and that is said. */
+static void test_no_number(void **state) {
+    (void)state;
+    static const char *const cells[] = {"0x10", "12.1.0", "many", "1e5x"};
+    for (size_t i = 0; i < sizeof cells / sizeof *cells; i++) {
+        char text[512];
+        snprintf(
+            text, sizeof text,
+            WIDE
+            "\"dram__bytes.sum\",\"gpu__time_duration.sum\",\"launch__func_cache_config\"\n"
+            "\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"byte\",\"ns\",\"\"\n"
+            "\"0\",\"5\",\"k\",\"(8, 1, 1)\",\"(9, 1, 1)\",\"1\",\"8.0\",\"64\",\"%s\",\"0x3\"\n",
+            cells[i]);
+        imported in = import_text(text);
+        near(counter(&in, 0, "dram__bytes.sum"), 64);
+        assert_true(isnan(counter(&in, 0, "gpu__time_duration.sum")));
+        assert_true(has_note(&in, "1 values in columns of numbers are no numbers"));
+        assert_true(has_note(&in, cells[i]));
+        imported_free(&in);
+    }
+}
+
 static void test_gui_export(void **state) {
     (void)state;
     imported in = import_text("\"ID\",\"Function Name\",\"Duration [msecond]\","
@@ -527,19 +549,33 @@ static void test_utf16(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_text_around),     cmocka_unit_test(test_late_heading),
-        cmocka_unit_test(test_rules),           cmocka_unit_test(test_old_time),
-        cmocka_unit_test(test_many_launches),   cmocka_unit_test(test_long_names),
-        cmocka_unit_test(test_hostile_names),   cmocka_unit_test(test_wide),
-        cmocka_unit_test(test_gui_export),      cmocka_unit_test(test_pivot),
-        cmocka_unit_test(test_european),        cmocka_unit_test(test_locale_by_counts),
-        cmocka_unit_test(test_undecidable),     cmocka_unit_test(test_two_runs),
-        cmocka_unit_test(test_two_ranks),       cmocka_unit_test(test_rows_apart),
-        cmocka_unit_test(test_label_and_raw),   cmocka_unit_test(test_devices),
-        cmocka_unit_test(test_missing_columns), cmocka_unit_test(test_short_rows),
-        cmocka_unit_test(test_cut_off),         cmocka_unit_test(test_number_again),
-        cmocka_unit_test(test_unknown_scale),   cmocka_unit_test(test_rounded_ratios),
-        cmocka_unit_test(test_nothing),         cmocka_unit_test(test_error_beside_data),
+        cmocka_unit_test(test_text_around),
+        cmocka_unit_test(test_late_heading),
+        cmocka_unit_test(test_rules),
+        cmocka_unit_test(test_old_time),
+        cmocka_unit_test(test_many_launches),
+        cmocka_unit_test(test_long_names),
+        cmocka_unit_test(test_hostile_names),
+        cmocka_unit_test(test_wide),
+        cmocka_unit_test(test_no_number),
+        cmocka_unit_test(test_gui_export),
+        cmocka_unit_test(test_pivot),
+        cmocka_unit_test(test_european),
+        cmocka_unit_test(test_locale_by_counts),
+        cmocka_unit_test(test_undecidable),
+        cmocka_unit_test(test_two_runs),
+        cmocka_unit_test(test_two_ranks),
+        cmocka_unit_test(test_rows_apart),
+        cmocka_unit_test(test_label_and_raw),
+        cmocka_unit_test(test_devices),
+        cmocka_unit_test(test_missing_columns),
+        cmocka_unit_test(test_short_rows),
+        cmocka_unit_test(test_cut_off),
+        cmocka_unit_test(test_number_again),
+        cmocka_unit_test(test_unknown_scale),
+        cmocka_unit_test(test_rounded_ratios),
+        cmocka_unit_test(test_nothing),
+        cmocka_unit_test(test_error_beside_data),
         cmocka_unit_test(test_utf16),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
