@@ -76,7 +76,8 @@ static void hover(FILE *out, const rp_plot_layout *l, const rp_plot_disc *d) {
             "fill=\"#000\" fill-opacity=\"0\" pointer-events=\"all\"><title>%d  ",
             k->number, px, l->height - py, d->radius + 2, k->number);
     escaped(out, k->name);
-    fprintf(out, "\n%llu launches, %.4g s", (unsigned long long)k->launches, k->time_s);
+    fprintf(out, "\n%llu %s, %.4g s", (unsigned long long)k->launches,
+            rp_plural(k->launches, "launch", "launches"), k->time_s);
     if (k->time_share >= 0)
         fprintf(out, ", %.1f %% of GPU time", k->time_share * 100);
     if (!d->in_strip) {

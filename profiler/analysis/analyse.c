@@ -4,6 +4,7 @@
  * the order and the summary.
  */
 #include "analysis/internal.h"
+#include "support/text.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -200,9 +201,9 @@ static rp_code note_launches(const rp_profile *profile, rp_report *report, rp_er
                               (unsigned long long)report->launches_kept,
                               (unsigned long long)report->launches);
     if (code == RP_OK && report->launches_invalid)
-        code = rp_report_note(report, error, "warning",
-                              "%llu launches have impossible times and are left out",
-                              (unsigned long long)report->launches_invalid);
+        code = rp_report_note(report, error, "warning", "%llu %s with impossible times left out",
+                              (unsigned long long)report->launches_invalid,
+                              rp_plural(report->launches_invalid, "launch", "launches"));
     if (code == RP_OK && first_left_out)
         code = rp_report_note(report, error, "info",
                               "means, minima and maxima leave out each kernel's first launch (the "

@@ -6,6 +6,7 @@
 #include "capture/internal.h"
 #include "capture/name.h"
 #include "support/array.h"
+#include "support/text.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -241,9 +242,10 @@ static rp_code note_oddities(rp_capture *capture, rp_error *error) {
     rp_code code = rp_meta_set(capture, "launches_invalid", text, error);
     if (code == RP_OK && writer->invalid)
         code = rp_capture_add_note(capture, "warning", error,
-                                   "%llu launches with impossible times (no end, or none after the "
-                                   "start): they are in no sum of times",
-                                   (unsigned long long)writer->invalid);
+                                   "%llu %s with impossible times (no end, or none after the "
+                                   "start), in no sum of times",
+                                   (unsigned long long)writer->invalid,
+                                   rp_plural(writer->invalid, "launch", "launches"));
     if (code == RP_OK && writer->counters_repeated)
         code = rp_capture_add_note(capture, "info", error,
                                    "%llu values were given again for the same launch and metric: "

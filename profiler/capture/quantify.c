@@ -6,6 +6,7 @@
  */
 #include "capture/derive.h"
 #include "capture/internal.h"
+#include "support/text.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -379,9 +380,10 @@ static rp_code add_notes(quantifier *q) {
         if (q->lower_bound_launches[i])
             code = rp_capture_add_note(
                 q->capture, "warning", q->error,
-                "%s: not all of add, mul and fma were counted in %llu launches: FLOPs are a lower "
+                "%s: not all of add, mul and fma were counted in %llu %s: FLOPs are a lower "
                 "bound",
-                precisions[i], (unsigned long long)q->lower_bound_launches[i]);
+                precisions[i], (unsigned long long)q->lower_bound_launches[i],
+                rp_plural(q->lower_bound_launches[i], "launch", "launches"));
     if (code == RP_OK && q->impossible)
         code = rp_capture_add_note(
             q->capture, "warning", q->error,

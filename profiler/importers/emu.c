@@ -8,6 +8,7 @@
 #include "importers/importer.h"
 #include "importers/stream.h"
 #include "support/array.h"
+#include "support/text.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -486,11 +487,13 @@ static rp_code note_ending(reader *r, bool cut, rp_error *error) {
                                    "missing",
                                    r->path);
     if (code == RP_OK && r->failed > MAX_FAILURES_TOLD)
-        code = rp_capture_add_note(r->capture, "error", error, "%" PRIu64 " more launches failed",
-                                   r->failed - MAX_FAILURES_TOLD);
+        code = rp_capture_add_note(r->capture, "error", error, "%" PRIu64 " more %s failed",
+                                   r->failed - MAX_FAILURES_TOLD,
+                                   rp_plural(r->failed - MAX_FAILURES_TOLD, "launch", "launches"));
     if (code == RP_OK && r->uncounted)
-        code = rp_capture_add_note(r->capture, "info", error,
-                                   "%" PRIu64 " launches were run without counting", r->uncounted);
+        code = rp_capture_add_note(r->capture, "info", error, "%" PRIu64 " %s run without counting",
+                                   r->uncounted,
+                                   rp_plural(r->uncounted, "launch was", "launches were"));
     if (code == RP_OK && r->estimated)
         code =
             rp_capture_add_note(r->capture, "info", error,

@@ -20,6 +20,7 @@
 #include "importers/ncu_wire.h"
 #include "support/array.h"
 #include "support/map.h"
+#include "support/text.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -456,10 +457,10 @@ static rp_code nothing_found(const report *r) {
     unsigned long long others = r->range_results + r->list_results + r->graph_results;
     if (others)
         return rp_fail(r->error, RP_INPUT,
-                       "%s holds %llu results of ranges, command lists or graphs and none of a "
+                       "%s holds %llu %s of ranges, command lists or graphs and none of a "
                        "kernel: values of several kernels together have no place on a roofline. "
                        "Profile with kernel replay (ncu --replay-mode kernel)",
-                       r->path, others);
+                       r->path, others, rp_plural(others, "result", "results"));
     if (r->truncated || r->broken)
         return rp_fail(r->error, RP_INPUT,
                        "%s: the report is cut off or damaged, and no complete launch is in it",
@@ -474,25 +475,25 @@ static rp_code add_notes(const report *r) {
     rp_code code = RP_OK;
     unsigned long long others = r->range_results + r->list_results + r->graph_results;
     if (r->truncated)
-        code = rp_capture_add_note(r->capture, "warning", r->error,
-                                   "%s is cut off: %llu launches before the end were read", r->path,
-                                   (unsigned long long)r->launches);
+        code = rp_capture_add_note(
+            r->capture, "warning", r->error, "%s is cut off: %llu %s read before the end", r->path,
+            (unsigned long long)r->launches, rp_plural(r->launches, "launch was", "launches were"));
     if (!code && r->broken)
-        code = rp_capture_add_note(r->capture, "warning", r->error,
-                                   "%s: %llu results are damaged and were left out", r->path,
-                                   (unsigned long long)r->broken);
+        code = rp_capture_add_note(r->capture, "warning", r->error, "%s: %llu damaged %s left out",
+                                   r->path, (unsigned long long)r->broken,
+                                   rp_plural(r->broken, "result was", "results were"));
     if (!code && others)
         code = rp_capture_add_note(
             r->capture, "warning", r->error,
-            "%s: %llu results of ranges, command lists or graphs were left out: "
-            "they hold several kernels together",
-            r->path, others);
+            "%s: %llu %s of ranges, command lists or graphs left out: these hold several kernels "
+            "together",
+            r->path, others, rp_plural(others, "result", "results"));
     if (!code && r->locked)
-        code =
-            rp_capture_add_note(r->capture, "info", r->error,
-                                "%s: the profiler held the clocks at their base in %llu launches: "
-                                "times are longer than in a run without it",
-                                r->path, (unsigned long long)r->locked);
+        code = rp_capture_add_note(r->capture, "info", r->error,
+                                   "%s: the profiler held the clocks at their base in %llu %s: "
+                                   "times are longer than in a run without it",
+                                   r->path, (unsigned long long)r->locked,
+                                   rp_plural(r->locked, "launch", "launches"));
     return code;
 }
 

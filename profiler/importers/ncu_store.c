@@ -798,10 +798,10 @@ static rp_code note_numbers(ncu_store *store, rp_error *error) {
 static rp_code note_launches(ncu_store *store, rp_error *error) {
     rp_code code = RP_OK;
     if (store->invalid)
-        code = rp_capture_add_note(
-            store->capture, "warning", error,
-            "%s: %llu launches have a duration of zero or less and were left out", store->path,
-            (unsigned long long)store->invalid);
+        code = rp_capture_add_note(store->capture, "warning", error,
+                                   "%s: %llu %s with a duration of zero or less left out",
+                                   store->path, (unsigned long long)store->invalid,
+                                   rp_plural(store->invalid, "launch", "launches"));
     if (!code && store->repeated)
         code =
             rp_capture_add_note(store->capture, "info", error,
@@ -810,9 +810,10 @@ static rp_code note_launches(ncu_store *store, rp_error *error) {
                                 store->path, (unsigned long long)store->repeated);
     if (!code && store->times_late)
         code = rp_capture_add_note(store->capture, "warning", error,
-                                   "%s: durations of %llu launches came too late in the file to be "
+                                   "%s: durations of %llu %s came too late in the file to be "
                                    "used; import the two runs as two files, times first",
-                                   store->path, (unsigned long long)store->times_late);
+                                   store->path, (unsigned long long)store->times_late,
+                                   rp_plural(store->times_late, "launch", "launches"));
     if (!code && store->nameless_devices)
         code =
             rp_capture_add_note(store->capture, "warning", error,

@@ -10,6 +10,7 @@
  */
 #include "importers/importer.h"
 #include "importers/lanes.h"
+#include "support/text.h"
 #include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
@@ -698,22 +699,22 @@ static rp_code add_notes(import *in) {
     if (!code && in->graphs)
         code =
             rp_capture_add_note(in->capture, "warning", in->error,
-                                "%s: %" PRIu64 " launches of CUDA graphs were traced as a whole: "
+                                "%s: %" PRIu64 " %s of CUDA graphs traced as a whole: "
                                 "their kernels are not in the report, totals are lower bounds "
                                 "(--cuda-graph-trace=node records them)",
-                                in->path, in->graphs);
+                                in->path, in->graphs, rp_plural(in->graphs, "launch", "launches"));
     if (!code && in->silent)
-        code =
-            rp_capture_add_note(in->capture, "warning", in->error,
-                                "%s: %" PRIu64 " processes called CUDA and have no kernel in the "
-                                "report: their GPU work was not recorded, or there was none",
-                                in->path, in->silent);
+        code = rp_capture_add_note(
+            in->capture, "warning", in->error,
+            "%s: %" PRIu64 " %s no kernel in the "
+            "report: either GPU work was not recorded, or there was none",
+            in->path, in->silent,
+            rp_plural(in->silent, "process called CUDA and has", "processes called CUDA and have"));
     if (!code && in->unnamed)
-        code =
-            rp_capture_add_note(in->capture, "warning", in->error,
-                                "%s: %" PRIu64 " kernels have no name in StringIds; they are one "
-                                "row of the report",
-                                in->path, in->unnamed);
+        code = rp_capture_add_note(
+            in->capture, "warning", in->error,
+            "%s: %" PRIu64 " %s without a name in StringIds: one row of the report", in->path,
+            in->unnamed, rp_plural(in->unnamed, "kernel", "kernels"));
     if (!code && in->adapters)
         code = rp_capture_add_note(in->capture, "info", in->error,
                                    "%s lists %" PRIu64 " adapters that are no CUDA devices",

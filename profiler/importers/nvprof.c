@@ -11,6 +11,7 @@
 #include "importers/importer.h"
 #include "importers/nvprof_text.h"
 #include "importers/rows.h"
+#include "support/text.h"
 #include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
@@ -647,12 +648,13 @@ static rp_code add_notes(import *in, bool truncated, rp_error *error) {
                                    in->path, permission_remedy);
     if (!code && in->invalid)
         code = rp_capture_add_note(c, "warning", error,
-                                   "%s: %" PRIu64 " launches left out for impossible times",
-                                   in->path, in->invalid);
+                                   "%s: %" PRIu64 " %s left out for impossible times", in->path,
+                                   in->invalid, rp_plural(in->invalid, "launch", "launches"));
     if (!code && in->overflows)
-        code = rp_capture_add_note(c, "warning", error,
-                                   "%s: %" PRIu64 " metrics overflowed in nvprof and are absent",
-                                   in->path, in->overflows);
+        code = rp_capture_add_note(
+            c, "warning", error, "%s: %" PRIu64 " %s in nvprof and left out", in->path,
+            in->overflows,
+            rp_plural(in->overflows, "value that overflowed", "values that overflowed"));
     if (!code && in->rates)
         code =
             rp_capture_add_note(c, "info", error,

@@ -155,3 +155,7 @@ char *rp_text_copy(const char *bytes, size_t length) {
     *end = '\0';
     return out;
 }
+
+const char *rp_plural(uint64_t n, const char *one, const char *many) {
+    return n == 1 ? one : many;
+}

@@ -16,6 +16,9 @@
  * separators) become \u202e. All else is kept, backslashes too: for reading, not for reversing. */
 char *rp_text_printable(const char *text, size_t length);
 
+/* The form of a word that n things take: one for exactly 1, many for all else. */
+const char *rp_plural(uint64_t n, const char *one, const char *many);
+
 /* True if rp_text_printable would change nothing. */
 bool rp_text_is_printable(const char *text, size_t length);
 

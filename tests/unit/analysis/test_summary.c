@@ -141,7 +141,7 @@ static void what_was_left_out_is_said(void **state) {
     f.profile.launches_invalid = 7;
     fixture_analyse(&f);
     assert_true(noted("4 of 10 launches pass the filter"));
-    assert_true(noted("7 launches have impossible times"));
+    assert_true(noted("7 launches with impossible times"));
 }
 
 static void joined_files(void **state) {

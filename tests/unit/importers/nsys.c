@@ -33,7 +33,7 @@ static void older_schema(void **state) {
     assert_true(p.devices[0].ceilings[0].rate == 1555.2e9);
     assert_string_equal(p.devices[0].ceilings[0].level, "dram");
     assert_true(has_note(&p, "warning", "1 of 0 duration, 1 ending before"));
-    assert_true(has_note(&p, "warning", "1 kernels have no name"));
+    assert_true(has_note(&p, "warning", "1 kernel without a name"));
     assert_int_equal(p.copy_count, 0);
     rp_profile_free(&p);
     drop_file(path);
@@ -54,7 +54,7 @@ static void newer_schema(void **state) {
     assert_true(p.devices[0].peak_allocated_bytes == 1500);
     assert_true(has_note(&p, "info", "1 adapters"));
     assert_true(has_note(&p, "warning", "2 launches of CUDA graphs"));
-    assert_true(has_note(&p, "warning", "1 processes called CUDA and have no kernel"));
+    assert_true(has_note(&p, "warning", "1 process called CUDA and has no kernel"));
     assert_true(has_note(&p, "info", "1 of 4 memory events"));
     double bytes = 0;
     bool unknown = false;

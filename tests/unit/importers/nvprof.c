@@ -32,7 +32,7 @@ static void metrics(void **state) {
     assert_true(total(copy, RP_Q_FLOPS_FP64_VECTOR) == 0); /* counted, and 0 */
     assert_true(isnan(total(copy, RP_Q_DRAM_READ)));
     assert_string_equal(p.devices[0].name, "Tesla V100-SXM2-16GB");
-    assert_true(has_note(&p, "warning", "1 metrics overflowed"));
+    assert_true(has_note(&p, "warning", "1 value that overflowed"));
     assert_true(has_note(&p, "info", "1 rates left out"));
     assert_true(has_note(&p, "info", "spreads are not known"));
     rp_profile_free(&p);

@@ -320,7 +320,7 @@ static void test_refused(void **state) {
     refused(&report, "--csv --page raw");
     report = start_report(7);
     put_block(&report, true, 7, &result);
-    refused(&report, "1 results of ranges");
+    refused(&report, "1 result of ranges");
     report = start_report(7);
     refused(&report, "without a launch");
     report.length = 5;
@@ -339,7 +339,7 @@ static void test_ranges_beside(void **state) {
     put_block(&report, false, 7, &range);
     imported in = import_bytes(report.at, report.length);
     near(ask(&in, "SELECT count(*) FROM launches"), 2);
-    assert_true(has_note(&in, "1 results of ranges"));
+    assert_true(has_note(&in, "1 result of ranges"));
     imported_free(&in);
 }
 
