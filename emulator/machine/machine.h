@@ -446,6 +446,17 @@ int emu_fault_lane(emu_warp *warp, const emu_op *op, int lane, emu_status status
 
 int emu_call_builtin(emu_warp *warp, const emu_op *op);
 
+/* Memory accesses off the fast path (reach.c). */
+/* The fault of the first lane that is misaligned or outside of [LOW, LOW + LIMIT]. */
+int emu_report_lane(emu_warp *w, const emu_op *o, int space, const uint64_t *address, uint64_t low,
+                    uint64_t limit, uint32_t bytes) __attribute__((cold));
+/* Global lanes that are not all in the range this op used last: each is looked up. */
+int emu_search_ranges(emu_warp *w, const emu_op *o, const uint64_t *address, uint32_t bytes);
+/* What the memory model sees of local memory: 4-byte words of the lanes of a warp lie side by side.
+ */
+void emu_count_local(emu_warp *w, const emu_op *o, emu_access_op access, uint32_t bytes,
+                     const uint64_t *address);
+
 /* Groups of a warp (groups.c). The group to run next, -1 if none can; what meets there is merged.
  * *LIMIT: the pc at which another group waits. */
 int emu_choose_group(emu_warp *warp, uint32_t *limit);
