@@ -208,6 +208,7 @@ static bool make_recorded(rp_hwdb *db, const rp_hw_row *row, rp_ceiling *c) {
     c->source = text_of(t, row, "source");
     c->uuid = text_of(t, row, "uuid");
     c->driver = text_of(t, row, "driver");
+    c->power_limit_w = number_of(db, t, row, "power_limit_w");
     c->date = text_of(t, row, "date");
     c->provenance = !*provenance || !strcmp(provenance, "calibrated") ? RP_CALIBRATED
                     : !strcmp(provenance, "emulated")                 ? RP_EMULATED

@@ -26,8 +26,8 @@ typedef struct rp_hwdb rp_hwdb;
 rp_code rp_hwdb_load(rp_hwdb **db, const char *overlay, rp_error *error);
 void rp_hwdb_free(rp_hwdb *db);
 
-/* The folder of the shipped files, to be freed; the plots' scripts lie in plots/ beside it. NULL: no
- * memory. */
+/* The folder of the shipped files, to be freed; the plots' scripts lie in plots/ beside it. NULL:
+ * no memory. */
 char *rp_hwdb_shipped_folder(void);
 /* The folder that the shipped files were read from. */
 const char *rp_hwdb_folder(const rp_hwdb *db);
@@ -77,8 +77,10 @@ typedef struct rp_ceiling {
     double clock_hz;          /* the SM (or memory) clock behind it; NaN not known */
     rp_provenance provenance; /* DATASHEET, THEORETICAL, CALIBRATED ... */
     const char *source;       /* where the number is from; lives with the database */
-    /* Of calibrated records; NULL or "" not known: the very device, its driver then, and when. */
+    /* Of calibrated records; NULL or "" not known: the very device, its driver then, and when; and
+     * its power limit then, 0 or NaN not known. */
     const char *uuid, *driver, *date;
+    double power_limit_w;
 } rp_ceiling;
 
 /* "fp16_tensor", "fp16_acc16_tensor", "fp32_vector", "int8_tensor_sparse"; or the level's name. */
@@ -126,28 +128,34 @@ const rp_device *rp_hwdb_at(const rp_hwdb *db, size_t i);
 rp_code rp_hwdb_find(const rp_hwdb *db, const char *name, const rp_device **device,
                      const rp_device *const **others, rp_error *error);
 
-/* A device seen at run time or in a capture. Any field may be unknown (NULL, -1, NaN). */
+/* A device seen at run time or in a capture. Any field may be unknown (NULL, -1, NaN; the power
+ * limit also 0). driver: as NVML says it ("580.95.05"). */
 typedef struct rp_device_identity {
     const char *name, *chip, *pci_id, *uuid;
     int cc_major, cc_minor;
     int64_t sm_count, memory_bytes, memory_bus_bits;
     double sm_clock_hz, memory_clock_hz;
+    const char *driver;
+    double power_limit_w;
 } rp_device_identity;
 
 typedef struct rp_device_match {
     const rp_device *device; /* NULL: no row; `derived` may then hold one made from ops(cc) */
     rp_device derived; /* name and ceilings from SMs x ops(cc) x clock, 2 x memory clock x bus/8 */
     rp_ceiling derived_ceilings[128];
-    char how[160]; /* "PCI id", "name", "chip, SM count and memory clock", "derived ..." */
-    bool certain;  /* false: a guess among same-name parts; say so */
+    char how[160];         /* "PCI id", "name", "chip, SM count and memory clock", "derived ..." */
+    bool certain;          /* false: a guess among same-name parts; say so */
+    char calibration[200]; /* what is to be said of its calibrated records; "" nothing */
 } rp_device_match;
-/* Calibrated records that carry the UUID of another device than identity's are left out: `device`
- * is then the match's own copy of the row, so a match must not be moved. */
+/* Of the calibrated records only those count that were made on this very device, where both know
+ * which one that is, and at its power limit of now: others are left out. Records of the driver that
+ * runs now come before those of another, which count where there is nothing better; `calibration`
+ * says so. `device` is then the match's own copy of the row, so a match must not be moved. */
 rp_code rp_hwdb_match(const rp_hwdb *db, const rp_device_identity *identity, rp_device_match *match,
                       rp_error *error);
 
-/* $XDG_DATA_HOME/roofprof (default ~/.local/share/roofprof), where the user's own records are; false
- * if neither variable is set. */
+/* $XDG_DATA_HOME/roofprof (default ~/.local/share/roofprof), where the user's own records are;
+ * false if neither variable is set. */
 bool rp_hwdb_user_folder(char *path, size_t size);
 
 /* The ceiling of KEY-fields as should be drawn: calibrated if there is one, else theoretical at

@@ -510,25 +510,86 @@ static bool match_by_name(const rp_hwdb *db, const rp_device_identity *id, rp_de
     return true;
 }
 
-/* Whether C was measured on another device than the one asked for. */
-static bool is_foreign(const rp_ceiling *c, const rp_device_identity *id) {
-    return c->provenance == RP_CALIBRATED && c->uuid && *c->uuid && id->uuid && *id->uuid &&
-           strcmp(c->uuid, id->uuid) != 0;
+/* How well a calibrated record fits the device as it is now. */
+typedef enum fit {
+    FIT_FOREIGN, /* made on another device of this name */
+    FIT_POWER,   /* at another power limit: it clocks differently */
+    FIT_DRIVER,  /* under another driver: little changes, as a rule */
+    FIT_WHOLE    /* as far as is known; whatever is not calibrated */
+} fit;
+
+static bool differ(const char *a, const char *b) {
+    return a && *a && b && *b && strcmp(a, b) != 0;
 }
 
-/* Leaves out what was measured on other devices of the same name. */
-static void drop_foreign(rp_device_match *match, const rp_device_identity *id) {
+static fit fit_of(const rp_ceiling *c, const rp_device_identity *id) {
+    if (c->provenance != RP_CALIBRATED)
+        return FIT_WHOLE;
+    if (differ(c->uuid, id->uuid))
+        return FIT_FOREIGN;
+    if (c->power_limit_w > 0 && id->power_limit_w > 0 &&
+        !close_to(c->power_limit_w, id->power_limit_w, 0.01))
+        return FIT_POWER;
+    return differ(c->driver, id->driver) ? FIT_DRIVER : FIT_WHOLE;
+}
+
+/* Whether another calibrated record of the same ceiling fits better than C, whose fit is WORSE. */
+static bool is_replaced(const rp_device *row, const rp_ceiling *c, const rp_device_identity *id,
+                        fit worse) {
+    char key[64], other[64];
+    rp_ceiling_key(c, key, sizeof key);
+    for (size_t i = 0; i < row->ceiling_count; i++) {
+        const rp_ceiling *o = &row->ceilings[i];
+        rp_ceiling_key(o, other, sizeof other);
+        if (o->provenance == RP_CALIBRATED && fit_of(o, id) > worse && !strcmp(key, other))
+            return true;
+    }
+    return false;
+}
+
+/* Says which records count though the driver is another, or do not count for the power limit. */
+static void describe_calibration(const rp_device *row, const rp_device_identity *id,
+                                 rp_device_match *match) {
+    const rp_ceiling *driver = NULL, *power = NULL;
+
+    for (size_t i = 0; i < row->ceiling_count; i++) {
+        const rp_ceiling *c = &row->ceilings[i];
+        fit f = fit_of(c, id);
+        if ((f == FIT_DRIVER || f == FIT_POWER) && is_replaced(row, c, id, f))
+            continue;
+        if (f == FIT_DRIVER && !driver)
+            driver = c;
+        if (f == FIT_POWER && !power)
+            power = c;
+    }
+    if (driver)
+        snprintf(
+            match->calibration, sizeof match->calibration,
+            "calibrated%s%.10s under driver %.40s, %.40s runs now: calibrate again if in doubt",
+            *driver->date ? " on " : "", driver->date, driver->driver, id->driver);
+    else if (power)
+        snprintf(match->calibration, sizeof match->calibration,
+                 "the calibration%s%.10s is of a power limit of %.0f W, which is %.0f W now: it "
+                 "does not count, calibrate again",
+                 *power->date ? " of " : "", power->date, power->power_limit_w, id->power_limit_w);
+}
+
+/* Leaves out the records that do not fit and moves those of another driver behind the others. */
+static void choose_records(rp_device_match *match, const rp_device_identity *id) {
     const rp_device *row = match->device;
     const size_t room = sizeof match->derived_ceilings / sizeof *match->derived_ceilings;
-    size_t foreign = 0, n = 0;
+    static const fit passes[] = {FIT_WHOLE, FIT_DRIVER};
+    size_t whole = 0, n = 0;
 
     for (size_t i = 0; row && i < row->ceiling_count; i++)
-        foreign += is_foreign(&row->ceilings[i], id);
-    if (!foreign)
+        whole += fit_of(&row->ceilings[i], id) == FIT_WHOLE;
+    if (!row || whole == row->ceiling_count)
         return;
-    for (size_t i = 0; i < row->ceiling_count && n < room; i++)
-        if (!is_foreign(&row->ceilings[i], id))
-            match->derived_ceilings[n++] = row->ceilings[i];
+    describe_calibration(row, id, match);
+    for (size_t p = 0; p < sizeof passes / sizeof *passes; p++)
+        for (size_t i = 0; i < row->ceiling_count && n < room; i++)
+            if (fit_of(&row->ceilings[i], id) == passes[p])
+                match->derived_ceilings[n++] = row->ceilings[i];
     match->derived = *row;
     match->derived.ceilings = match->derived_ceilings;
     match->derived.ceiling_count = n;
@@ -545,7 +606,7 @@ rp_code rp_hwdb_match(const rp_hwdb *db, const rp_device_identity *id, rp_device
     if (match_by_pci(db, id, match) || match_by_name(db, id, match, &slice)) {
         if (id->sm_count > 0 && match->device->sm_count > id->sm_count && slice)
             make_slice(db, match->device, id, match);
-        drop_foreign(match, id);
+        choose_records(match, id);
         return RP_OK;
     }
     if (collect(db, test_identity, id)) {
@@ -553,7 +614,7 @@ rp_code rp_hwdb_match(const rp_hwdb *db, const rp_device_identity *id, rp_device
         match->certain = false;
         snprintf(match->how, sizeof match->how, "%s, SM count and memory",
                  id->chip && *id->chip ? "chip" : "compute capability");
-        drop_foreign(match, id);
+        choose_records(match, id);
         return RP_OK;
     }
     if (make_derived(db, id, match))

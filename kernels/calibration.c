@@ -145,10 +145,36 @@ void rp_calibration_judge(rp_calibration *c) {
 
 /* ---- A device -------------------------------------------------------------------------------- */
 
+/* DRAM's ceiling is the best of all patterns: of some of them it may be too low. */
+static void mark_partial(rp_calibration *c) {
+    int patterns = 0;
+
+    for (size_t i = 0; i < c->count; i++)
+        patterns += !strcmp(c->results[i].name, "dram");
+    for (size_t i = 0; i < c->count; i++)
+        if (!strcmp(c->results[i].name, "dram") && patterns < RP_PATTERNS)
+            c->results[i].partial = true;
+}
+
 static double now(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* If there is nothing at all, the first reason that the driver gave is everybody's. */
+static rp_code check_any(const rp_calibration *c, rp_error *error) {
+    const char *reason = "";
+
+    for (size_t i = 0; i < c->count; i++) {
+        if (c->results[i].ceiling.rate > 0 || c->results[i].seconds > 0)
+            return RP_OK;
+        if (!*reason && strstr(c->results[i].absent_because, "CUDA_"))
+            reason = c->results[i].absent_because;
+    }
+    return c->interrupted ? RP_OK
+                          : rp_fail(error, RP_MACHINE, "nothing could be measured on %s%s%s",
+                                    c->name, *reason ? ": " : "", reason);
 }
 
 rp_code rp_calibrate_device(const rp_hwdb *db, const rp_calibrate_options *options,
@@ -171,8 +197,12 @@ rp_code rp_calibrate_device(const rp_hwdb *db, const rp_calibrate_options *optio
            (code = rp_measure_copies(&session, error)) ||
            (code = rp_measure_sweep(&session, error)));
     calibration->interrupted = rp_session_stopped(&session);
+    if (calibration->interrupted)
+        mark_partial(calibration);
     rp_session_close(&session);
     calibration->elapsed_s = now() - start;
+    if (code == RP_OK)
+        code = check_any(calibration, error);
     if (code != RP_OK) {
         rp_calibration_free(calibration);
         return code;

@@ -16,7 +16,7 @@
 typedef enum rp_result_kind {
     RP_RESULT_COMPUTE,   /* rate in FLOP/s or OP/s */
     RP_RESULT_BANDWIDTH, /* rate in B/s */
-    RP_RESULT_COPY,      /* rate in B/s, between memories */
+    RP_RESULT_COPY,      /* rate in B/s, between memories; of both ways at once, their sum */
     RP_RESULT_LATENCY    /* seconds of one access */
 } rp_result_kind;
 
@@ -24,8 +24,9 @@ typedef struct rp_result {
     rp_result_kind kind;
     char name[48];      /* the ceiling's key ("fp16_tensor_mma", "dram"), or of a copy or latency */
     char pattern[24];   /* bandwidth: "triad" ...; else "" */
-    rp_ceiling ceiling; /* compute, bandwidth: what it is; rate: burst, the median of the repeats;
-                           clock_hz: the SM clock while it ran; provenance CALIBRATED or MODELLED */
+    rp_ceiling ceiling; /* compute, bandwidth: what it is; copies: the level that they went over;
+                           rate: burst, the median of the repeats; clock_hz: the SM clock while it
+                           ran; provenance CALIBRATED or MODELLED */
     double sustained;   /* the rate after a second or so of it; NaN not measured */
     double seconds;     /* latency of one access */
     double theoretical; /* at the clock observed; NaN no such ceiling is known */
@@ -34,6 +35,7 @@ typedef struct rp_result {
     int repeats;
     rp_reading reading;       /* of NVML, while it ran */
     bool best;                /* the one of its name that is recorded */
+    bool partial;             /* the run was stopped before all its variants were tried */
     char variant[96];         /* kernel, threads, blocks, and what else was chosen */
     char absent_because[256]; /* "" there is a value */
     char flag[256];           /* what is suspicious about it, with the likely cause; "" nothing */
@@ -60,6 +62,7 @@ typedef struct rp_calibration {
     size_t count, capacity;
     rp_sweep_point points[RP_SWEEP_POINTS];
     size_t point_count;
+    char sweep_absent_because[256]; /* why points are missing; "" none is */
     bool interrupted;
     double elapsed_s;
 } rp_calibration;

@@ -85,10 +85,15 @@ static rp_code choose_iterations(rp_session *session, job *j, variant *v, double
     if (session->calibration->emulated)
         return RP_OK;
     v->iterations = 16;
-    if ((code = time_variant(session, j, v, 1, error)) != RP_OK)
-        return code;
-    double n = v->iterations * seconds / v->timing.seconds;
-    v->iterations = n < 1 ? 1 : n > 1e8 ? 100000000 : (uint32_t)n;
+    /* The first guess counts the cost of a launch as work, and so falls short. */
+    for (int guess = 0; guess < 3; guess++) {
+        if ((code = time_variant(session, j, v, 1, error)) != RP_OK)
+            return code;
+        if (v->timing.seconds > 0.5 * seconds && v->timing.seconds < 2 * seconds)
+            break;
+        double n = v->iterations * seconds / fmax(v->timing.seconds, 1e-6);
+        v->iterations = n < 1 ? 1 : n > 1e8 ? 100000000 : (uint32_t)n;
+    }
     return RP_OK;
 }
 
@@ -147,25 +152,30 @@ static rp_code verify(rp_session *session, job *j, const variant *v, long *wrong
     return code;
 }
 
-/* Keeps the best variant running for SECONDS; the rate over the second half. */
+/* Keeps the best variant running for SECONDS (0: one round); the rate over the second half. */
 static rp_code sustain(rp_session *session, job *j, const variant *best, double seconds,
                        double *rate, rp_reading *reading, rp_error *error) {
+    const bool emulated = session->calibration->emulated;
+    const int repeats = emulated ? 1 : 8;
     variant v = *best;
     double elapsed = 0, late = 0;
     int late_runs = 0;
     rp_code code = RP_OK;
 
-    v.iterations = (uint32_t)fmin(4e9, best->iterations * fmax(1, 10e-3 / best->timing.seconds));
-    while (elapsed < seconds && code == RP_OK && !rp_session_stopped(session)) {
-        if ((code = time_variant(session, j, &v, 8, error)) != RP_OK)
+    if (!emulated)
+        v.iterations =
+            (uint32_t)fmin(4e9, best->iterations * fmax(1, 10e-3 / best->timing.seconds));
+    do {
+        session->observe = true;
+        if ((code = time_variant(session, j, &v, repeats, error)) != RP_OK)
             break;
-        elapsed += 9 * v.timing.seconds;
+        elapsed += (repeats + 1) * v.timing.seconds;
         if (elapsed > seconds / 2) {
             late += v.rate;
             late_runs++;
-            *reading = rp_nvml_read(&session->nvml);
+            *reading = session->reading;
         }
-    }
+    } while (elapsed < seconds && !rp_session_stopped(session));
     if (late_runs)
         *rate = late / late_runs;
     return code;
@@ -202,6 +212,7 @@ static rp_code measure(rp_session *session, job *j, rp_result *r, rp_error *erro
             snprintf(r->absent_because, sizeof r->absent_because, "interrupted");
         return code;
     }
+    session->observe = true;
     (void)((code = time_variant(session, j, &best,
                                 emulated ? 1
                                 : quick  ? 5
@@ -218,15 +229,17 @@ static rp_code measure(rp_session *session, job *j, rp_result *r, rp_error *erro
             wrong, j->name);
         return RP_OK;
     }
+    r->partial = rp_session_stopped(session);
     r->ceiling.rate = best.rate;
     r->ceiling.clock_hz = best.timing.clock_hz;
     r->spread = best.timing.spread;
     r->repeats = best.timing.repeats;
-    r->reading = rp_nvml_read(&session->nvml);
+    r->reading = session->reading;
     snprintf(r->variant, sizeof r->variant, "%s, %d threads x %d blocks an SM", j->name + 3,
              best.threads, best.blocks_per_sm);
-    return quick || emulated ? RP_OK
-                             : sustain(session, j, &best, 0.6, &r->sustained, &r->reading, error);
+    return quick
+               ? RP_OK
+               : sustain(session, j, &best, emulated ? 0 : 0.6, &r->sustained, &r->reading, error);
 }
 
 /* A path that fails is absent with the reason; the run goes on. */

@@ -26,8 +26,10 @@ __device__ __forceinline__ unsigned rp_sm() {
 }
 
 /* Called by every thread at the end; START was read at the beginning. 16 bytes of atomics a block.
- */
+ * A scheduler may favour the first warp, which then ends long before its block does: all are waited
+ * for. */
 __device__ __forceinline__ void rp_record(rp_span *spans, unsigned long long start) {
+    __syncthreads();
     if (threadIdx.x != 0)
         return;
     rp_span *span = spans + rp_sm();

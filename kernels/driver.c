@@ -21,17 +21,20 @@ static bool resolve(rp_cuda *cuda, const char **missing) {
     }
     RP_CUDA_FUNCTIONS(RP_CUDA_RESOLVE)
 #undef RP_CUDA_RESOLVE
+    *(void **)&cuda->cuDeviceGetUuid_v2 = dlsym(cuda->library, "cuDeviceGetUuid_v2");
     return true;
+}
+
+static bool is_stand_in(void *function) {
+    Dl_info info;
+    return dladdr(function, &info) && info.dli_fname && strstr(info.dli_fname, "/emulator/lib");
 }
 
 /* The stand-in works on the emulated runtime, which is known by the table that it exports; and it
  * lies in a folder of that name. Either will do: a modelled figure must not pass for a measured
  * one. */
 static bool is_emulated(void *function) {
-    Dl_info info;
-    return dlsym(RTLD_DEFAULT, "emu_doors_table") ||
-           (dladdr(function, &info) && info.dli_fname &&
-            strstr(info.dli_fname, "/emulator/libcuda.so"));
+    return dlsym(RTLD_DEFAULT, "emu_doors_table") || is_stand_in(function);
 }
 
 rp_code rp_cuda_open(rp_cuda *cuda, rp_error *error) {
@@ -74,6 +77,30 @@ void rp_cuda_close(rp_cuda *cuda) {
     *cuda = (rp_cuda){0};
 }
 
+/* What a person can do about RESULT; "" nothing in particular. */
+static const char *remedy(cu_result result) {
+    switch (result) {
+    case CU_OUT_OF_MEMORY:
+        return "; something else holds the device's memory (nvidia-smi shows what)";
+    case CU_DEVICE_UNAVAILABLE:
+        return "; another process has the device to itself (exclusive compute mode: nvidia-smi -q "
+               "-d COMPUTE), wait for it or pick another one with -d";
+    case CU_NO_BINARY:
+    case CU_INVALID_PTX:
+    case CU_PTX_VERSION:
+        return "; this build's kernels are for other devices, or its PTX is newer than the driver: "
+               "update the driver, or build roofprof with a toolkit of the driver's version";
+    case CU_ECC_UNCORRECTABLE:
+        return "; the device's memory has an error that ECC cannot correct: reset or replace it";
+    case CU_LAUNCH_TIMEOUT:
+        return "; the display's watchdog ended the kernel: use a device without a display";
+    case CU_SYSTEM_NOT_READY:
+        return "; the NVLink fabric is not up (is nvidia-fabricmanager running?)";
+    default:
+        return "";
+    }
+}
+
 rp_code rp_cuda_check(const rp_cuda *cuda, cu_result result, rp_error *error, const char *format,
                       ...) {
     char what[512];
@@ -87,7 +114,7 @@ rp_code rp_cuda_check(const rp_cuda *cuda, cu_result result, rp_error *error, co
     va_end(arguments);
     if (cuda->cuGetErrorName(result, &name) != 0 || !name)
         name = "an error that the driver has no name for";
-    return rp_fail(error, RP_MACHINE, "%s: %s (%d)", what, name, result);
+    return rp_fail(error, RP_MACHINE, "%s: %s (%d)%s", what, name, result, remedy(result));
 }
 
 /* ---- NVML ------------------------------------------------------------------------------------ */
@@ -107,7 +134,13 @@ static const struct {
                {0x100, "display clock setting"},
                {0x2, "application clocks setting"}};
 
-void rp_nvml_open(rp_nvml *nvml, const char *pci_address) {
+/* The first of two names: newer libraries say "events" where older ones said "throttle". */
+static void *either(void *library, const char *name, const char *older) {
+    void *found = dlsym(library, name);
+    return found ? found : dlsym(library, older);
+}
+
+void rp_nvml_open(rp_nvml *nvml, const char *pci_address, bool emulated) {
     int (*start)(void), (*find)(const char *, void **);
 
     *nvml = (rp_nvml){0};
@@ -116,7 +149,7 @@ void rp_nvml_open(rp_nvml *nvml, const char *pci_address) {
         return;
     *(void **)&start = dlsym(nvml->library, "nvmlInit_v2");
     *(void **)&find = dlsym(nvml->library, "nvmlDeviceGetHandleByPciBusId_v2");
-    if (!start || !find || start() != 0) {
+    if (!start || !find || is_stand_in(*(void **)&start) != emulated || start() != 0) {
         dlclose(nvml->library);
         *nvml = (rp_nvml){0};
         return;
@@ -126,7 +159,8 @@ void rp_nvml_open(rp_nvml *nvml, const char *pci_address) {
     *(void **)&nvml->power_limit = dlsym(nvml->library, "nvmlDeviceGetEnforcedPowerLimit");
     *(void **)&nvml->temperature = dlsym(nvml->library, "nvmlDeviceGetTemperature");
     *(void **)&nvml->clock = dlsym(nvml->library, "nvmlDeviceGetClockInfo");
-    *(void **)&nvml->throttle = dlsym(nvml->library, "nvmlDeviceGetCurrentClocksThrottleReasons");
+    *(void **)&nvml->throttle = either(nvml->library, "nvmlDeviceGetCurrentClocksEventReasons",
+                                       "nvmlDeviceGetCurrentClocksThrottleReasons");
     *(void **)&nvml->driver_version = dlsym(nvml->library, "nvmlSystemGetDriverVersion");
     if (find(pci_address, &nvml->device) != 0)
         nvml->device = NULL;

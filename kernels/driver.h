@@ -34,7 +34,18 @@ enum {
     CU_ATTRIBUTE_CC_MAJOR = 75,
     CU_ATTRIBUTE_CC_MINOR = 76
 };
-enum { CU_NOT_FOUND = 500, CU_NO_BINARY = 209 };
+enum {
+    CU_OUT_OF_MEMORY = 2,
+    CU_DEVICE_UNAVAILABLE = 46,
+    CU_NO_BINARY = 209,
+    CU_INVALID_PTX = 218,
+    CU_PTX_VERSION = 222,
+    CU_ECC_UNCORRECTABLE = 214,
+    CU_ILLEGAL_ADDRESS = 700,
+    CU_LAUNCH_TIMEOUT = 702,
+    CU_PEER_ENABLED = 704,
+    CU_SYSTEM_NOT_READY = 802
+};
 
 /* name as in the library; return type int; parameters */
 #define RP_CUDA_FUNCTIONS(X)                                                                       \
@@ -50,6 +61,8 @@ enum { CU_NOT_FOUND = 500, CU_NO_BINARY = 209 };
     X(cuDevicePrimaryCtxRelease_v2, (cu_device device))                                            \
     X(cuCtxSetCurrent, (cu_context context))                                                       \
     X(cuCtxSynchronize, (void))                                                                    \
+    X(cuDeviceCanAccessPeer, (int *can, cu_device device, cu_device peer))                         \
+    X(cuCtxEnablePeerAccess, (cu_context peer, unsigned flags))                                    \
     X(cuModuleLoadData, (cu_module * module, const void *image))                                   \
     X(cuModuleUnload, (cu_module module))                                                          \
     X(cuModuleGetFunction, (cu_function * function, cu_module module, const char *name))           \
@@ -64,6 +77,8 @@ enum { CU_NOT_FOUND = 500, CU_NO_BINARY = 209 };
     X(cuMemcpyDtoH_v2, (void *to, cu_address from, size_t bytes))                                  \
     X(cuMemcpyHtoDAsync_v2, (cu_address to, const void *from, size_t bytes, cu_stream stream))     \
     X(cuMemcpyDtoHAsync_v2, (void *to, cu_address from, size_t bytes, cu_stream stream))           \
+    X(cuMemcpyPeerAsync, (cu_address to, cu_context to_context, cu_address from,                   \
+                          cu_context from_context, size_t bytes, cu_stream stream))                \
     X(cuMemsetD8_v2, (cu_address to, unsigned char value, size_t bytes))                           \
     X(cuLaunchKernel, (cu_function function, unsigned grid_x, unsigned grid_y, unsigned grid_z,    \
                        unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,      \
@@ -85,13 +100,15 @@ typedef struct rp_cuda {
 #define RP_CUDA_MEMBER(NAME, PARAMETERS) cu_result(*NAME) PARAMETERS;
     RP_CUDA_FUNCTIONS(RP_CUDA_MEMBER)
 #undef RP_CUDA_MEMBER
+    /* NULL: not in this driver. In a partition of a device (MIG) it names that. */
+    cu_result (*cuDeviceGetUuid_v2)(unsigned char uuid[16], cu_device device);
 } rp_cuda;
 
 /* Opens libcuda.so.1 and initialises it. RP_MACHINE: no driver, no device, or too old a driver. */
 rp_code rp_cuda_open(rp_cuda *cuda, rp_error *error);
 void rp_cuda_close(rp_cuda *cuda);
 
-/* RP_OK, or RP_MACHINE with "WHAT: CUDA_ERROR_..." */
+/* RP_OK, or RP_MACHINE with "WHAT: CUDA_ERROR_..." and, where there is one, what to do. */
 rp_code rp_cuda_check(const rp_cuda *cuda, cu_result result, rp_error *error, const char *format,
                       ...) __attribute__((format(printf, 4, 5)));
 
@@ -116,8 +133,9 @@ typedef struct rp_reading {
     bool throttle_known;
 } rp_reading;
 
-/* PCI address as "00000000:17:00.0". What fails leaves readings unknown. */
-void rp_nvml_open(rp_nvml *nvml, const char *pci_address);
+/* PCI address as "00000000:17:00.0". What fails leaves readings unknown. EMULATED: only a stand-in
+ * counts, which has no more to tell than it is told (docs/doors.md). */
+void rp_nvml_open(rp_nvml *nvml, const char *pci_address, bool emulated);
 void rp_nvml_close(rp_nvml *nvml);
 rp_reading rp_nvml_read(const rp_nvml *nvml);
 double rp_nvml_power_limit_w(const rp_nvml *nvml); /* NaN not known */

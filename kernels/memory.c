@@ -14,6 +14,7 @@
 #define TRY(CALL, ...) rp_cuda_check(&session->cuda, session->cuda.CALL, error, __VA_ARGS__)
 
 enum { MIB = 1 << 20 };
+#define MOST_BYTES (UINT64_C(8) << 30)
 
 /* Three arrays of the same size. words: integers where `a` is read, else the doubles' target. */
 typedef struct arrays {
@@ -44,14 +45,16 @@ static rp_result *add_level(rp_session *session, rp_hw_level level, const char *
 
 static void take(rp_session *session, rp_result *r, const best_of *best) {
     if (!(best->rate > 0)) {
-        snprintf(r->absent_because, sizeof r->absent_because, "interrupted");
+        snprintf(r->absent_because, sizeof r->absent_because, "%s",
+                 rp_session_stopped(session) ? "interrupted" : "no block of it fits this device");
         return;
     }
+    r->partial = rp_session_stopped(session);
     r->ceiling.rate = best->rate;
     r->ceiling.clock_hz = best->clock_hz;
     r->spread = best->spread;
     r->repeats = best->repeats;
-    r->reading = rp_nvml_read(&session->nvml);
+    r->reading = session->reading;
     snprintf(r->variant, sizeof r->variant, "%s", best->variant);
 }
 
@@ -97,15 +100,28 @@ static rp_code fill_doubles(rp_session *session, cu_address a, double first, uns
 
 /* ---- DRAM ------------------------------------------------------------------------------------ */
 
-/* 4 x L2 at least, so that little of it is found there; a quarter of what is free at most. */
+/* 4 x L2 at least, so that little of it is found there, and half a millisecond of DRAM's, so that
+ * start and end of a launch do not count. */
+static uint64_t wanted_bytes(const rp_session *session) {
+    const rp_calibration *c = session->calibration;
+    const rp_ceiling *dram = c->device ? rp_device_bandwidth(c->device, RP_DRAM) : NULL;
+    uint64_t bytes = 512 * (uint64_t)MIB;
+
+    if (c->emulated)
+        return 4 * MIB;
+    if (c->l2_bytes > 0 && 4 * (uint64_t)c->l2_bytes > bytes)
+        bytes = 4 * (uint64_t)c->l2_bytes;
+    if (dram && dram->rate * 0.5e-3 > (double)bytes)
+        bytes = (uint64_t)(dram->rate * 0.5e-3);
+    return bytes < MOST_BYTES ? bytes : MOST_BYTES;
+}
+
+/* A quarter of what is free at most. */
 static rp_code allocate_arrays(rp_session *session, arrays *x, rp_error *error) {
     size_t free_bytes = 0, total;
-    uint64_t l2 = session->calibration->l2_bytes > 0 ? (uint64_t)session->calibration->l2_bytes : 0;
     rp_code code = TRY(cuMemGetInfo_v2(&free_bytes, &total), "the amount of free memory");
 
-    *x = (arrays){.bytes = session->calibration->emulated ? 4 * MIB
-                           : 4 * l2 > 512 * (uint64_t)MIB ? 4 * l2
-                                                          : 512 * (uint64_t)MIB};
+    *x = (arrays){.bytes = wanted_bytes(session)};
     if (x->bytes > free_bytes / 4)
         x->bytes = free_bytes / 4;
     x->bytes -= x->bytes % MIB;
@@ -229,6 +245,7 @@ static rp_code measure_pattern(rp_session *session, rp_pattern pattern, const ar
     const bool few = session->options->quick || session->calibration->emulated;
     rp_code code = RP_OK;
 
+    session->observe = true;
     /* The integers that read sums; the other patterns put doubles in their place. */
     if (pattern == RP_PATTERN_READ)
         code = fill_words(session, x->a, x->bytes / 4, error);
@@ -242,20 +259,21 @@ static rp_code measure_pattern(rp_session *session, rp_pattern pattern, const ar
 
 rp_code rp_measure_memory(rp_session *session, rp_error *error) {
     arrays x;
-    rp_code code = allocate_arrays(session, &x, error);
+    rp_error unfit = {0};
+    rp_code code = RP_OK, ready = allocate_arrays(session, &x, &unfit);
 
-    (void)(code || (code = fill_doubles(session, x.b, 1, 16, x.bytes / 8, error)) ||
-           (code = fill_doubles(session, x.c, 2, 8, x.bytes / 8, error)));
-    for (int p = 0; p < RP_PATTERNS && code == RP_OK && !rp_session_stopped(session); p++) {
+    (void)(ready || (ready = fill_doubles(session, x.b, 1, 16, x.bytes / 8, &unfit)) ||
+           (ready = fill_doubles(session, x.c, 2, 8, x.bytes / 8, &unfit)));
+    for (int p = 0; p < RP_PATTERNS && !rp_session_stopped(session); p++) {
         rp_result *r = add_level(session, RP_DRAM, rp_pattern_name((rp_pattern)p));
         best_of best = {0};
-        rp_error reason = {0};
+        rp_error reason = unfit;
         if (!r) {
             code = rp_fail(error, RP_INTERNAL, "no memory for results");
             break;
         }
         rp_session_progress(session, 0.6 + 0.02 * p, rp_pattern_name((rp_pattern)p));
-        if (measure_pattern(session, (rp_pattern)p, &x, &best, &reason) == RP_OK)
+        if (ready == RP_OK && measure_pattern(session, (rp_pattern)p, &x, &best, &reason) == RP_OK)
             take(session, r, &best);
         else
             blame(r, &reason);
@@ -299,6 +317,23 @@ static rp_work onchip_work(const onchip *o, unsigned threads, unsigned grid, uns
                                : rp_shared_work(grid, threads, count);
 }
 
+/* Passes or iterations that take SECONDS; the first guess counts the cost of a launch as work. */
+static rp_code choose_count(rp_session *session, const onchip *o, cu_function f, unsigned threads,
+                            unsigned grid, double seconds, unsigned *count, rp_error *error) {
+    *count *= 16;
+    for (int guess = 0; guess < 3; guess++) {
+        rp_timing t;
+        rp_code code = time_onchip(session, o, f, threads, grid, *count, 1, &t, error);
+        if (code != RP_OK)
+            return code;
+        if (t.seconds > 0.5 * seconds && t.seconds < 2 * seconds)
+            break;
+        double n = *count * seconds / fmax(t.seconds, 1e-6);
+        *count = n < 4 ? 4 : n > 1e8 ? 100000000 : (unsigned)n / 4 * 4;
+    }
+    return RP_OK;
+}
+
 static rp_code measure_onchip(rp_session *session, const onchip *o, best_of *best,
                               rp_error *error) {
     static const unsigned sizes[] = {512, 256, 128, 1024};
@@ -313,13 +348,9 @@ static rp_code measure_onchip(rp_session *session, const onchip *o, best_of *bes
             unsigned grid = (unsigned)session->sms * (unsigned)(emulated ? 1 : blocks);
             unsigned count = o->level == RP_L2 ? 2 : 4;
             rp_timing t;
-            if (!emulated) {
-                code = time_onchip(session, o, f, sizes[s], grid, count * 16, 1, &t, error);
-                if (code != RP_OK)
-                    break;
-                double n = count * 16 * (quick ? 0.5e-3 : 2e-3) / t.seconds;
-                count = n < 4 ? 4 : n > 1e8 ? 100000000 : (unsigned)n / 4 * 4;
-            }
+            if (!emulated && (code = choose_count(session, o, f, sizes[s], grid,
+                                                  quick ? 0.5e-3 : 2e-3, &count, error)) != RP_OK)
+                break;
             code = time_onchip(session, o, f, sizes[s], grid, count, emulated ? 1 : 5, &t, error);
             rp_work work = onchip_work(o, sizes[s], grid, count);
             if (code == RP_OK)
@@ -349,6 +380,7 @@ rp_code rp_measure_onchip(rp_session *session, rp_error *error) {
         if (!r)
             return rp_fail(error, RP_INTERNAL, "no memory for results");
         rp_session_progress(session, 0.76 + 0.02 * i, o->name + 3);
+        session->observe = true;
         o->bytes -= o->bytes % (512 * 64 > o->bytes ? o->bytes : 512 * 64);
         rp_code failed = rp_session_allocate(session, o->bytes, &o->a, &reason);
         (void)(failed || (failed = fill_words(session, o->a, o->bytes / 4, &reason)) ||
@@ -403,21 +435,28 @@ static rp_code time_depth(rp_session *session, cu_address a, uint64_t bytes, int
     return code;
 }
 
+/* Points that cannot be had are simply not there: they are drawn, and stand for no ceiling. */
 rp_code rp_measure_sweep(rp_session *session, rp_error *error) {
     rp_calibration *c = session->calibration;
+    rp_error reason = {0};
     arrays x;
-    rp_code code = allocate_arrays(session, &x, error);
+    rp_code code = allocate_arrays(session, &x, &reason);
     uint64_t n = x.bytes / 4;
     cu_address a = x.a;
     void *fill[] = {&a, &n};
 
-    (void)(code || (code = helper_launch(session, RP_IMAGE_SWEEP, "rp_fill_floats", fill, error)));
+    (void)(code ||
+           (code = helper_launch(session, RP_IMAGE_SWEEP, "rp_fill_floats", fill, &reason)));
     for (int i = 0; i < RP_SWEEP_POINTS && code == RP_OK && !rp_session_stopped(session); i++) {
         rp_session_progress(session, 0.9 + 0.01 * i, "the roofline itself");
-        code = time_depth(session, x.a, x.bytes, 1 << i, &c->points[c->point_count], error);
+        code = time_depth(session, x.a, x.bytes, 1 << i, &c->points[c->point_count], &reason);
         if (code == RP_OK)
             c->point_count++;
     }
     free_arrays(session, &x);
-    return code;
+    if (code == RP_INTERNAL)
+        return rp_fail(error, code, "%s", reason.message);
+    if (code != RP_OK)
+        snprintf(c->sweep_absent_because, sizeof c->sweep_absent_because, "%.255s", reason.message);
+    return RP_OK;
 }

@@ -206,17 +206,37 @@ static void write_record(FILE *f, const rp_calibration *c, const rp_result *r, c
     fputc('\n', f);
 }
 
-/* The key under which R is recorded; NULL: it is not. The bus is recorded by its faster direction.
- */
+/* Whether R is a copy in one direction over the LEVEL: the bus's of pinned memory. */
+static bool is_one_way(const rp_result *r, rp_hw_level level) {
+    if (r->kind != RP_RESULT_COPY || !(r->ceiling.rate > 0) || r->ceiling.level != level ||
+        !strncmp(r->name, "copy_both_ways", 14))
+        return false;
+    return level == RP_NVLINK || !strcmp(r->name, "copy_to_device_pinned") ||
+           !strcmp(r->name, "copy_to_host_pinned");
+}
+
+/* Whether no other copy of its kind is faster than R, or came before as fast. */
+static bool is_fastest(const rp_calibration *c, const rp_result *r, rp_hw_level level) {
+    for (size_t i = 0; i < c->count; i++) {
+        const rp_result *o = &c->results[i];
+        if (o != r && is_one_way(o, level) &&
+            (o->ceiling.rate > r->ceiling.rate || (o->ceiling.rate == r->ceiling.rate && o < r)))
+            return false;
+    }
+    return true;
+}
+
+/* The key under which R is recorded; NULL: it is not. The bus, and links between devices, are
+ * recorded by their faster direction. */
 static const char *key_of(const rp_calibration *c, const rp_result *r) {
-    if (!r->best || !(r->ceiling.rate > 0))
+    if (!r->best || r->partial || !(r->ceiling.rate > 0))
         return NULL;
     if (r->kind == RP_RESULT_COMPUTE || r->kind == RP_RESULT_BANDWIDTH)
         return r->name;
-    const rp_result *up = rp_calibration_best(c, "copy_to_device_pinned"),
-                    *down = rp_calibration_best(c, "copy_to_host_pinned");
-    const rp_result *faster = !up || (down && down->ceiling.rate > up->ceiling.rate) ? down : up;
-    return r == faster ? "pcie" : NULL;
+    for (rp_hw_level level = RP_PCIE; level <= RP_NVLINK; level++)
+        if (is_one_way(r, level) && is_fastest(c, r, level))
+            return rp_level_name(level);
+    return NULL;
 }
 
 static rp_code write_file(const rp_calibration *c, const char *path, size_t *written,
@@ -274,6 +294,8 @@ rp_code rp_calibration_record(const rp_calibration *calibration, char *path, siz
     *why =
         calibration->host       ? "the host is no device of the database"
         : calibration->emulated ? "modelled figures are never recorded"
+        : strstr(calibration->name, " MIG ")
+            ? "this is a slice of a device (MIG): its ceilings are not the device's"
         : !calibration->match.device
             ? "the database has no row of this device: describe it in devices.csv of your own first"
             : "";
@@ -326,6 +348,8 @@ static rp_code read_list(yajl_val root, const char *list, rp_calibration *c, con
             return rp_fail(error, RP_INTERNAL, "%s: no memory", path);
         if (is_ceiling)
             r->ceiling = ceiling;
+        else if (kind == RP_RESULT_COPY)
+            r->ceiling.level = !strcmp(text_of(v, "level"), "nvlink") ? RP_NVLINK : RP_PCIE;
         r->ceiling.rate =
             kind == RP_RESULT_COMPUTE ? number(v, "flops_per_s") : number(v, "bytes_per_s");
         r->ceiling.clock_hz = number(v, "clock_hz");

@@ -10,9 +10,10 @@
 
 /* Adds the best result of each ceiling to ceilings.csv in the user's folder (made if need be),
  * beside whatever is there: older records stay, with their dates. *WRITTEN: how many; PATH (may be
- * NULL): which file. Nothing is written, and *WRITTEN is 0, for emulated devices, for the host, and
- * for devices that the database has no row of; *WHY then says so. RP_INTERNAL: it cannot be
- * written. */
+ * NULL): which file. Nothing is written, and *WRITTEN is 0, for emulated devices, for the host, for
+ * slices of a device, and for devices that the database has no row of; *WHY then says so. Nor is a
+ * result whose variants were not all tried, for it might replace a better one. RP_INTERNAL: it
+ * cannot be written. */
 rp_code rp_calibration_record(const rp_calibration *calibration, char *path, size_t path_size,
                               size_t *written, const char **why, rp_error *error);
 

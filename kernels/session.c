@@ -34,10 +34,12 @@ static void describe_driver(rp_session *session, rp_calibration *c) {
 }
 
 static void describe_uuid(rp_session *session, rp_calibration *c) {
+    const rp_cuda *cuda = &session->cuda;
     unsigned char u[16];
     char *at = c->uuid;
 
-    if (session->cuda.cuDeviceGetUuid(u, session->device) != 0)
+    if ((!cuda->cuDeviceGetUuid_v2 || cuda->cuDeviceGetUuid_v2(u, session->device) != 0) &&
+        cuda->cuDeviceGetUuid(u, session->device) != 0)
         return;
     at += sprintf(at, "GPU-");
     for (int i = 0; i < 16; i++)
@@ -64,8 +66,7 @@ static void describe(rp_session *session, const rp_hwdb *db) {
              (unsigned)attribute(session, CU_ATTRIBUTE_PCI_DEVICE));
     c->emulated = session->cuda.emulated;
     describe_uuid(session, c);
-    if (!c->emulated)
-        rp_nvml_open(&session->nvml, c->pci_address);
+    rp_nvml_open(&session->nvml, c->pci_address, c->emulated);
     describe_driver(session, c);
     c->power_limit_w = rp_nvml_power_limit_w(&session->nvml);
 
@@ -79,7 +80,10 @@ static void describe(rp_session *session, const rp_hwdb *db) {
                                    .memory_bus_bits =
                                        attribute(session, CU_ATTRIBUTE_MEMORY_BUS_BITS),
                                    .sm_clock_hz = sm_khz > 0 ? sm_khz * 1e3 : NAN,
-                                   .memory_clock_hz = memory_khz > 0 ? memory_khz * 1e3 : NAN};
+                                   .memory_clock_hz = memory_khz > 0 ? memory_khz * 1e3 : NAN,
+                                   .uuid = c->uuid,
+                                   .driver = c->driver,
+                                   .power_limit_w = c->power_limit_w};
     rp_error ignored;
     if (db && rp_hwdb_match(db, &identity, &c->match, &ignored) == RP_OK)
         c->device = c->match.device ? c->match.device : &c->match.derived;
@@ -110,7 +114,8 @@ rp_code rp_session_open(rp_session *session, const rp_hwdb *db, const rp_calibra
     int count = 0;
     rp_code code;
 
-    *session = (rp_session){.options = options, .calibration = calibration};
+    *session = (rp_session){
+        .options = options, .calibration = calibration, .reading = {NAN, NAN, NAN, NAN, 0, false}};
     if (!rp_image_of(RP_IMAGE_VECTOR).data)
         return rp_fail(error, RP_MACHINE,
                        "this roofprof was built without nvcc and so has no kernels to measure a "
@@ -131,6 +136,10 @@ rp_code rp_session_open(rp_session *session, const rp_hwdb *db, const rp_calibra
     if (code != RP_OK)
         rp_session_close(session);
     return code;
+}
+
+rp_code rp_session_return(rp_session *session, rp_error *error) {
+    return TRY(cuCtxSetCurrent(session->context), "no context");
 }
 
 void rp_session_close(rp_session *session) {
@@ -273,6 +282,9 @@ rp_code rp_time_launch(rp_session *session, const rp_launch *launch, int repeats
     for (int r = 0; r < repeats && code == RP_OK; r++)
         (void)((code = enqueue(session, launch, r + 1, error)) ||
                (code = TRY(cuEventRecord(session->events[r + 1], session->stream), "an event")));
+    if (session->observe)
+        session->reading = rp_nvml_read(&session->nvml);
+    session->observe = false;
     (void)(code || (code = TRY(cuStreamSynchronize(session->stream), "a kernel failed")));
     for (int r = 0; r < repeats && code == RP_OK; r++) {
         float ms;

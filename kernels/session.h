@@ -23,7 +23,10 @@ typedef struct rp_session {
     cu_address spans; /* RP_MOST_REPEATS + 1 sets of RP_MOST_SMS records */
     cu_address sum;   /* 8 bytes of result */
     int sms, cc;      /* cc: 90 = 9.0 */
-    double shown;     /* progress so far */
+    /* rp_time_launch reads NVML while its launches run, when this is set, and clears it: a reading
+     * takes longer than most launches. */
+    bool observe;
+    rp_reading reading;
     const rp_calibrate_options *options;
     rp_calibration *calibration;
 } rp_session;
@@ -68,8 +71,11 @@ void rp_session_release(rp_session *session, cu_address address);
 bool rp_session_stopped(const rp_session *session);
 void rp_session_progress(rp_session *session, double done, const char *what);
 
-/* The parts of a device's calibration; each adds its results. Only a device that fails altogether
- * is an error: what has no kernel, or gives a wrong result, says so in its result. */
+/* Makes the session's own context current again, after another device's was. */
+rp_code rp_session_return(rp_session *session, rp_error *error);
+
+/* The parts of a device's calibration; each adds its results. What has no kernel, no memory, or
+ * gives a wrong result says so in its result: only a want of the host's memory is an error. */
 rp_code rp_measure_compute(rp_session *session, rp_error *error);
 rp_code rp_measure_memory(rp_session *session, rp_error *error);
 rp_code rp_measure_onchip(rp_session *session, rp_error *error);

@@ -11,7 +11,7 @@
 #include "device.cuh"
 #include "shapes.h"
 
-template <int DEPTH>
+template <int DEPTH, int CHUNK = (DEPTH < 32 ? DEPTH : 32)>
 __device__ __forceinline__ void sweep(const float4 *__restrict__ a, unsigned *sum, rp_span *spans,
                                       unsigned long long tiles, float p, float q, float r,
                                       float s) {
@@ -28,11 +28,14 @@ __device__ __forceinline__ void sweep(const float4 *__restrict__ a, unsigned *su
                          : "=f"(x[4 * u]), "=f"(x[4 * u + 1]), "=f"(x[4 * u + 2]),
                            "=f"(x[4 * u + 3])
                          : "l"(from + u * blockDim.x));
+        /* Unrolled altogether, the deepest would not fit an instruction cache. */
+#pragma unroll 1
+        for (int chunk = 0; chunk < DEPTH; chunk += CHUNK)
 #pragma unroll
-        for (int step = 0; step < DEPTH; step++)
+            for (int step = 0; step < CHUNK; step++)
 #pragma unroll
-            for (int i = 0; i < 16; i++)
-                x[i] = step & 1 ? __fmaf_rn(x[i], r, s) : __fmaf_rn(x[i], p, q);
+                for (int i = 0; i < 16; i++)
+                    x[i] = step & 1 ? __fmaf_rn(x[i], r, s) : __fmaf_rn(x[i], p, q);
 #pragma unroll
         for (int i = 0; i < 16; i++)
             mine += __float_as_uint(x[i]);

@@ -5,6 +5,7 @@
  */
 #include "commands/calibration.h"
 #include "commands/commands.h"
+#include "commands/emulate.h"
 #include "commands/options.h"
 
 #include "kernels/record.h"
@@ -12,6 +13,8 @@
 #include "support/file.h"
 #include "support/progress.h"
 #include "support/units.h"
+#include <dlfcn.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +24,7 @@ enum {
     DEVICE,
     QUICK,
     HOST,
+    EMULATE,
     CHECK,
     LOSS,
     FROM,
@@ -34,6 +38,9 @@ static const rp_option table[] = {
     [DEVICE] = {"device", 'd', "N", "which device, from 0 on (default 0)"},
     [QUICK] = {"quick", 0, NULL, "fewer variants and no sustained figures"},
     [HOST] = {"host", 0, NULL, "the CPU's bandwidth and multiply-adds instead; needs no GPU"},
+    [EMULATE] = {"emulate", 'e', "DEVICE",
+                 "an emulated device, or several (H100, H100:2): every kernel is run and\n"
+                 "checked, its times are modelled, and nothing is recorded"},
     [CHECK] = {"check", 0, "BASE",
                "compare to an earlier calibration (JSON); exit 1 if something got\nworse"},
     [LOSS] = {"loss", 0, "PERCENT", "what --check allows (default 5)"},
@@ -48,7 +55,7 @@ static const rp_option table[] = {
 typedef struct request {
     rp_calibrate_options measure;
     bool host, no_record;
-    const char *base, *from, *output, *plot, *hwdb;
+    const char *emulated, *base, *from, *output, *plot, *hwdb;
     double loss;
     rp_format format;
     rp_progress progress;
@@ -72,11 +79,30 @@ static void on_progress(void *context, double done, const char *what) {
 
 /* ---- Measuring ------------------------------------------------------------------------------- */
 
+/* The stand-ins are loaded under the names by which the real libraries will be asked for. */
+static rp_code load_stand_ins(const char *devices, const char *hwdb, rp_error *error) {
+    static const char *const libraries[] = {"libcudart.so.13", "libcuda.so.1", "libnvidia-ml.so.1"};
+    char folder[PATH_MAX], path[PATH_MAX + 32];
+    rp_code code = rp_emulate_find(folder, error);
+
+    setenv("ROOFPROF_EMU_DEVICE", devices, 1);
+    if (hwdb)
+        setenv("ROOFPROF_EMU_HWDB", hwdb, 1);
+    for (size_t i = 0; i < sizeof libraries / sizeof *libraries && code == RP_OK; i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, libraries[i]);
+        if (!dlopen(path, RTLD_NOW | RTLD_GLOBAL))
+            code = rp_fail(error, RP_MACHINE, "the emulated device cannot be had: %s", dlerror());
+    }
+    return code;
+}
+
 static rp_code measure(request *r, const rp_hwdb *db, rp_calibration *c, rp_error *error) {
     rp_code code;
 
     if (r->from)
         return rp_calibration_read(r->from, c, error);
+    if (r->emulated && (code = load_stand_ins(r->emulated, r->hwdb, error)) != RP_OK)
+        return code;
     signal(SIGINT, on_interrupt);
     r->measure.stop = &stop;
     r->measure.progress = on_progress;
@@ -200,6 +226,9 @@ static bool take(const rp_options *o, int option, request *r) {
     case HOST:
         r->host = true;
         return true;
+    case EMULATE:
+        r->emulated = o->value;
+        return true;
     case CHECK:
         r->base = o->value;
         return true;
@@ -239,7 +268,9 @@ int rp_cmd_calibrate(int argc, char **argv) {
         "  roofprof calibrate\n"
         "  roofprof calibrate --quick -d 1 --format json -o gpu1.json\n"
         "  roofprof calibrate --quick --check gpu1.json     # is this GPU still what it was?\n"
-        "  roofprof calibrate --host\n");
+        "  roofprof calibrate --host\n"
+        "  roofprof calibrate --emulate H100:2              # no GPU: do the kernels compute "
+        "rightly?\n");
     request r = {.format = RP_FORMAT_TEXT, .loss = 5};
     rp_error error = {0};
     int option;
@@ -249,8 +280,11 @@ int rp_cmd_calibrate(int argc, char **argv) {
             return RP_USAGE;
     if (option != RP_OPTION_END)
         return option == RP_OPTION_HELP ? RP_OK : RP_USAGE;
-    if (r.from && (r.host || r.measure.quick))
+    if (r.from && (r.host || r.measure.quick || r.emulated))
+        return rp_options_error(
+            &o, "--from measures nothing: --host, --emulate and --quick do not go with it");
+    if (r.host && r.emulated)
         return rp_options_error(&o,
-                                "--from measures nothing: --host and --quick do not go with it");
+                                "--host measures this processor: --emulate does not go with it");
     return calibrate(&r, &error) == RP_OK ? RP_OK : rp_options_fail(&o, &error);
 }

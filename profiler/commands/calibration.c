@@ -61,9 +61,10 @@ static void json_list(rp_json *json, const rp_calibration *c, const char *list) 
         rp_json_string(json, "name", r->name);
         if (r->kind == RP_RESULT_LATENCY)
             rp_json_number(json, "time_s", r->seconds);
-        else if (r->kind == RP_RESULT_COPY)
+        else if (r->kind == RP_RESULT_COPY) {
+            rp_json_string(json, "level", rp_level_name(r->ceiling.level));
             rp_json_number(json, "bytes_per_s", r->ceiling.rate);
-        else
+        } else
             json_ceiling(json, r);
         rp_json_number(json, "sustained", r->sustained);
         rp_json_number(json, "clock_hz", r->ceiling.clock_hz);
@@ -75,7 +76,7 @@ static void json_list(rp_json *json, const rp_calibration *c, const char *list) 
         text_or_null(json, "variant", r->variant);
         text_or_null(json, "absent_because", r->absent_because);
         text_or_null(json, "flag", r->flag);
-        if (!c->host && !c->emulated)
+        if (!c->host)
             json_reading(json, &r->reading);
         rp_json_close(json);
     }
@@ -232,8 +233,14 @@ static void print_notes(const rp_calibration *c, rp_document *page) {
                          : "The median of the repeats. Of theory: at the clock observed while "
                            "it ran; of datasheet: at the nominal one. mma.sync has a ceiling "
                            "of its own where a better instruction exists.");
+    if (*c->match.calibration)
+        rp_document_note(page, "Until now: %s.", c->match.calibration);
+    if (*c->sweep_absent_because)
+        rp_document_note(page, "The sweep has %zu of %d points: %s.", c->point_count,
+                         RP_SWEEP_POINTS, c->sweep_absent_because);
     if (c->interrupted)
-        rp_document_note(page, "Interrupted: what is above is what was done until then.");
+        rp_document_note(page, "Interrupted: what is above is what was done until then. Results "
+                               "whose variants were not all tried are not recorded.");
 }
 
 static void print_page(const rp_calibration *c, rp_format format, FILE *file) {

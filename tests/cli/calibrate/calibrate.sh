@@ -97,11 +97,15 @@ python3 -c 'import json; d = json.load(open("partial.json")); assert d["ceilings
 
 # An emulated device: every kernel that it has gives right results; all is marked, nothing recorded.
 [ "$images" = 1 ] && [ -e "$emulator/libcuda.so.1" ] || { echo "no emulated driver or no kernels in this build: that part is left out"; exit 0; }
-runtime=$(ls "$emulator"/libcudart.so.1* | tail -1)
-rc=0
-ROOFPROF_EMU_DEVICE=A100 LD_PRELOAD=${PRELOAD_FIRST:+$PRELOAD_FIRST:}$runtime:$emulator/libcuda.so.1 \
-    "$roofprof" calibrate --format json >emulated.json 2>err || rc=$?
-[ $rc -eq 0 ] || fail "emulated: exit $rc"
+export ROOFPROF_EMULATOR=$emulator LD_PRELOAD=${PRELOAD_FIRST:-}
+expect 2 --emulate A100 --host
+expect 2 --emulate A100 --from host.json
+expect 4 --emulate nonsense
+expect 4 --emulate A100 -d 1
+grep -q 'the driver sees 1' err || fail "-d 1 of one device"
+export ROOFPROF_EMU_NVML=power=350,temperature=61,throttle=0x4
+expect 0 --emulate A100 --format json
+cp out emulated.json
 grep -q 'nothing is recorded' err || fail "does not say that nothing is recorded"
 [ ! -e data ] || fail "modelled figures were recorded"
 python3 - <<'P' || fail "emulated JSON"
@@ -124,8 +128,39 @@ for k, c in by.items():
     if c["absent_because"]:
         assert c["provenance"] == "absent" and (c.get("flops_per_s") or c.get("bytes_per_s")) is None
 assert ("fp8_tensor", None) not in there
+for k in there: # NVML's, read while it ran
+    assert by[k]["power_w"] == 350 and by[k]["temperature_c"] == 61, by[k]
+    assert by[k]["throttle"] == "power cap" and by[k]["memory_clock_hz"] > 1e9, by[k]
+    if by[k]["kind"] == "compute": # the same again: an emulated device does not get warm
+        assert abs(by[k]["sustained"] / by[k]["flops_per_s"] - 1) < 0.02, by[k]
+assert d["device"]["power_limit_w"] == 400 and d["device"]["uuid"]
+copies = {c["name"]: c for c in d["copies"]}
+assert copies["copy_to_peer"]["absent_because"] and copies["copy_to_host_pageable"]["absent_because"]
+for name in ("copy_to_device_pinned", "copy_to_host_pinned"):
+    assert 20e9 < copies[name]["bytes_per_s"] < 32e9, copies[name]
+assert copies["copy_both_ways_pinned"]["bytes_per_s"] > 1.9 * copies["copy_to_host_pinned"]["bytes_per_s"]
+assert all(c["level"] == "pcie" for c in d["copies"])
 assert len(d["sweep"]) == 9
 for a, b in zip(d["sweep"], d["sweep"][1:]):
     assert b["intensity_flop_per_byte"] > a["intensity_flop_per_byte"]
 P
+unset ROOFPROF_EMU_NVML
+
+# Two devices: copies between them. Between events of the emulated device, so on its clock.
+expect 0 --emulate A100:2 -d 1 --quick --format json
+python3 - <<'P' || fail "two devices"
+import json
+copies = {c["name"]: c for c in json.load(open("out"))["copies"]}
+for name in ("copy_to_peer_0", "copy_from_peer_0", "copy_both_ways_peer_0"):
+    assert copies[name]["bytes_per_s"] > 1e9 and "devices 1 and 0" in copies[name]["variant"], copies[name]
+assert "copy_to_peer" not in copies
+P
+grep -q '"sustained":[0-9]' out && fail "--quick has a sustained figure"
+
+# Pictures of an emulated device: the roofline with its sweep, and the bars.
+if [ "$gnuplot" = 1 ]; then
+    expect 0 --from emulated.json --plot device.svg
+    grep -q '</svg>' device.svg || fail "no picture of a device"
+fi
+expect 0 --from emulated.json --check emulated.json
 echo "all passed"

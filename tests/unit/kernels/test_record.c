@@ -96,7 +96,9 @@ static void record(rp_calibration *c, size_t expected) {
     rp_calibration_free(c);
 }
 
-static double drawn(const char *uuid) {
+/* What is drawn for a device as it is now; -1: nothing calibrated. CALIBRATION: what is said. */
+static double drawn_now(const char *uuid, const char *driver, double power_limit_w,
+                        char calibration[200]) {
     rp_hwdb *db = load();
     rp_device_identity id = {.name = "NVIDIA H100 80GB HBM3",
                              .uuid = uuid,
@@ -105,7 +107,9 @@ static double drawn(const char *uuid) {
                              .memory_bytes = -1,
                              .memory_bus_bits = -1,
                              .sm_clock_hz = NAN,
-                             .memory_clock_hz = NAN};
+                             .memory_clock_hz = NAN,
+                             .driver = driver,
+                             .power_limit_w = power_limit_w};
     rp_device_match match;
     rp_error error;
     if (rp_hwdb_match(db, &id, &match, &error) != RP_OK)
@@ -114,7 +118,15 @@ static double drawn(const char *uuid) {
     const rp_ceiling *dram = rp_device_bandwidth(match.device, RP_DRAM);
     assert_non_null(dram);
     double rate = dram->provenance == RP_CALIBRATED ? dram->rate : -1;
+    memcpy(calibration, match.calibration, sizeof match.calibration);
     rp_hwdb_free(db);
+    return rate;
+}
+
+static double drawn(const char *uuid) {
+    char calibration[200];
+    double rate = drawn_now(uuid, NULL, 0, calibration);
+    assert_string_equal(calibration, "");
     return rate;
 }
 
@@ -164,6 +176,95 @@ static void test_records(void **state) {
     rp_hwdb_free(db);
 }
 
+static void record_with(const rp_hwdb *db, const char *driver, double power_limit_w,
+                        const char *date, double rate) {
+    rp_calibration c = measured(db, "GPU-7", date, rate);
+    snprintf(c.driver, sizeof c.driver, "%s", driver);
+    c.power_limit_w = power_limit_w;
+    record(&c, 2);
+}
+
+/* Another driver's records count where there are none of this one's; another power limit's do not.
+ */
+static void test_driver_and_power(void **state) {
+    char said[200];
+    (void)state;
+    rp_hwdb *db = load();
+
+    unlink(ceilings);
+    record_with(db, "550.54", 700, "2025-05-01T00:00:00Z", 3.1e12);
+    assert_true(drawn_now("GPU-7", "550.54", 700, said) == 3.1e12);
+    assert_string_equal(said, "");
+    assert_true(drawn_now("GPU-7", "580.95", 700, said) == 3.1e12);
+    assert_non_null(strstr(said, "on 2025-05-01 under driver 550.54, 580.95 runs now"));
+    assert_true(drawn_now("GPU-7", "580.95", 350, said) == -1);
+    assert_non_null(strstr(said, "power limit of 700 W, which is 350 W now"));
+    assert_true(drawn_now("GPU-7", "", NAN, said) == 3.1e12);
+    assert_string_equal(said, "");
+
+    /* Of this driver, though made before the other one. */
+    record_with(db, "580.95", 700, "2025-04-01T00:00:00Z", 2.9e12);
+    assert_true(drawn_now("GPU-7", "580.95", 700, said) == 2.9e12);
+    assert_string_equal(said, "");
+    assert_true(drawn_now("GPU-7", "550.54", 700, said) == 3.1e12);
+    assert_true(drawn_now("GPU-7", NULL, 0, said) == 3.1e12); /* not known: the newest */
+    record_with(db, "580.95", 350, "2025-06-01T00:00:00Z", 2.5e12);
+    assert_true(drawn_now("GPU-7", "580.95", 350, said) == 2.5e12);
+    assert_true(drawn_now("GPU-7", "580.95", 702, said) == 2.9e12); /* within what is rounded */
+    assert_true(drawn_now("GPU-8", "580.95", 700, said) == -1);
+    assert_string_equal(said, ""); /* others' are nobody's business */
+    rp_hwdb_free(db);
+    unlink(ceilings);
+}
+
+/* What was cut short might replace a better record. */
+static void test_partial(void **state) {
+    (void)state;
+    rp_hwdb *db = load();
+    rp_calibration c = measured(db, "GPU-9", "2025-01-01T00:00:00Z", 3e12);
+
+    c.interrupted = c.results[0].partial = true;
+    record(&c, 1);
+    assert_true(drawn("GPU-9") == -1);
+    rp_hwdb_free(db);
+    unlink(ceilings);
+}
+
+static void add_copy(rp_calibration *c, const char *name, rp_hw_level level, double rate) {
+    rp_result *r = rp_calibration_add(c, RP_RESULT_COPY, name);
+    assert_non_null(r);
+    r->ceiling.level = level;
+    r->ceiling.rate = rate;
+    r->ceiling.provenance = RP_CALIBRATED;
+}
+
+/* The bus and the links by their faster direction; both ways at once is no direction. */
+static void test_copies(void **state) {
+    (void)state;
+    rp_hwdb *db = load();
+    rp_calibration c = measured(db, "GPU-1", "2025-01-01T00:00:00Z", 3e12);
+    const rp_device *h100;
+    rp_error error;
+
+    add_copy(&c, "copy_to_device_pinned", RP_PCIE, 54e9);
+    add_copy(&c, "copy_to_host_pinned", RP_PCIE, 55e9);
+    add_copy(&c, "copy_both_ways_pinned", RP_PCIE, 90e9);
+    add_copy(&c, "copy_to_device_pageable", RP_PCIE, 60e9);
+    add_copy(&c, "copy_to_peer_1", RP_NVLINK, 380e9);
+    add_copy(&c, "copy_from_peer_1", RP_NVLINK, 370e9);
+    add_copy(&c, "copy_both_ways_peer_1", RP_NVLINK, 740e9);
+    add_copy(&c, "copy_to_peer_2", RP_PCIE, 58e9); /* through the host */
+    rp_calibration_judge(&c);
+    record(&c, 4);
+    rp_hwdb_free(db);
+    db = load();
+    assert_int_equal(rp_hwdb_find(db, "H100", &h100, NULL, &error), RP_OK);
+    assert_true(rp_device_bandwidth(h100, RP_PCIE)->rate == 55e9);
+    assert_true(rp_device_bandwidth(h100, RP_NVLINK)->rate == 380e9);
+    rp_hwdb_free(db);
+    unlink(ceilings);
+}
+
 static void test_not_recorded(void **state) {
     (void)state;
     rp_hwdb *db = load();
@@ -172,6 +273,9 @@ static void test_not_recorded(void **state) {
     record(&c, 0);
     c = measured(db, "GPU-1", "2025-01-01T00:00:00Z", 3e12);
     c.match.device = NULL;
+    record(&c, 0);
+    c = measured(db, "GPU-1", "2025-01-01T00:00:00Z", 3e12);
+    snprintf(c.name, sizeof c.name, "NVIDIA H100 80GB HBM3 MIG 1g.10gb");
     record(&c, 0);
     rp_hwdb_free(db);
 }
@@ -234,7 +338,9 @@ static void test_compare(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_records), cmocka_unit_test(test_not_recorded),
-        cmocka_unit_test(test_judge), cmocka_unit_test(test_compare)};
+        cmocka_unit_test(test_records),      cmocka_unit_test(test_driver_and_power),
+        cmocka_unit_test(test_partial),      cmocka_unit_test(test_copies),
+        cmocka_unit_test(test_not_recorded), cmocka_unit_test(test_judge),
+        cmocka_unit_test(test_compare)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
