@@ -465,12 +465,35 @@ static cupti_result check_kind(int kind) {
     return is_supported(kind) ? CUPTI_OK : CUPTI_NOT_SUPPORTED;
 }
 
+/* Modules are instrumented for tracing when they are loaded, or, all of them again, when kernels are
+ * enabled after one was loaded that is not. */
+static atomic_bool traced_before, module_missed;
+
+static bool traces_kernels(int kind) {
+    return kind == KIND_KERNEL || kind == KIND_CONCURRENT_KERNEL;
+}
+
+static bool all_modules_traced(void) {
+    return atomic_load(&traced_before) && !atomic_load(&module_missed);
+}
+
+static void now_traced(void) {
+    atomic_store(&traced_before, true);
+    atomic_store(&module_missed, false);
+    profiling_check_tracing();
+}
+
+void activity_module_loaded(void) {
+    if (!activity_on(KIND_KERNEL) && !activity_on(KIND_CONCURRENT_KERNEL))
+        atomic_store(&module_missed, true);
+}
+
 CUPTI_EXPORT(cuptiActivityEnable, int kind) {
     CUPTI_SWITCH();
     cupti_result result = check_kind(kind);
     if (result)
         return result;
-    if ((kind == KIND_KERNEL || kind == KIND_CONCURRENT_KERNEL) && doors()->module_loaded())
+    if (traces_kernels(kind) && doors()->module_loaded() && !all_modules_traced())
         complain("warning", "enable-after-load",
                  "kernels are enabled after modules are loaded: the real one instruments them all "
                  "again, and the program stands still for seconds");
@@ -480,6 +503,8 @@ CUPTI_EXPORT(cuptiActivityEnable, int kind) {
     bool fresh = !atomic_exchange(&enabled[kind], true);
     if (fresh)
         record_existing(kind);
+    if (traces_kernels(kind))
+        now_traced();
     return CUPTI_OK;
 }
 

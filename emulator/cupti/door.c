@@ -35,6 +35,7 @@ static void on_api(const emu_api_event *event) {
 
 static void on_launch(const emu_launch_event *event) {
     record_launch(event);
+    session_launch(event);
 #if DOOR_CUPTI >= 13
     range_launch(event);
 #endif
@@ -56,6 +57,7 @@ static void on_end(void) {
     static atomic_bool ended;
     if (atomic_exchange(&ended, true))
         return;
+    session_ends();
 #if DOOR_CUPTI >= 13
     range_ends();
 #endif

@@ -5,8 +5,10 @@
  * did comes as events from the runtime's door (emulator/cudart/observe.h).
  *
  * Parts: switches.c (strictness, refusals, version), callback.c (subscriber), activity.c (buffers,
- * flushing, the worker thread), record.c (events to records), host.c and range.c (the profiler),
- * metric.c (counts to metrics), door.c (the start, and what is left).
+ * flushing, the worker thread), record.c (events to records), profiler.c (what both profilers begin
+ * with), host.c and range.c (the range profiler), profiler_session.c and profiler_image.c (the older
+ * sessions), ranges.c (ranges of either), metric.c (counts to metrics), door.c (the start, and what
+ * is left).
  *
  * Locks: each part has its own, and none is held while a client's function runs.
  */
@@ -48,7 +50,7 @@ double strict_timeout_s(void);
 /* What cuptiGetVersion says: the library's, or ROOFPROF_EMU_CUPTI_VERSION. Layouts of records and
  * the functions that are there follow it. */
 uint32_t version(void);
-enum { VERSION_12_8 = 26, VERSION_13_0 = 130000 };
+enum { VERSION_12_4 = 22, VERSION_12_8 = 26, VERSION_13_0 = 130000 };
 
 /* For a function that is exported but not there. */
 cupti_result not_here(const char *function);
@@ -88,6 +90,7 @@ bool activity_on(int kind);
 void activity_add(const void *record, size_t size, double end_s, const char *name,
                   size_t name_offset);
 void activity_api(const emu_api_event *event);
+void activity_module_loaded(void);
 /* The clock may have passed: complete buffers go out. */
 void activity_tick(void);
 void activity_ends(void);
@@ -105,19 +108,36 @@ void record_api_call(const emu_api_event *event, uint64_t start, uint64_t end);
 /* The records of a kind that are there from the start: devices, contexts. */
 void record_existing(int kind);
 
-/* ---- host.c ---- */
+/* ---- range.c ---- */
+
+void range_launch(const emu_launch_event *event);
+void range_ends(void);
+bool range_enabled(int device);
+bool range_started(int device);
+
+/* ---- profiler.c ---- */
+
+enum { PROFILED_DEVICES = 16 };
 
 /* The bytes of a parameter structure up to a field: what structSize says at least. */
 #define SIZE_TO(type, field) (offsetof(type, field) + sizeof(((type *)0)->field))
 /* False, and said, if PARAMS is NULL or its structSize is too small. */
 bool params_ok(const void *params, size_t needed, const char *function);
-/* Of a range in a counter data image, for the caller to free; NULL: there is none. */
-char *range_name(const uint8_t *image, size_t size, size_t index, const char *delimiter);
-enum { RANGE_SEPARATOR = 0x1f }; /* between the names of nested ranges, as they are kept */
+/* CUPTI_OK after cuptiProfilerInitialize; else it is said that FUNCTION comes before it. */
+cupti_result profiler_initialized(const char *function);
+/* FUNCTION needs a driver that is up: else that is said, and versions FROM to TO crash. */
+void profiler_needs_driver(const char *function, uint32_t from, uint32_t to);
+/* Launches on DEVICE are being profiled, by whichever interface. */
+bool profiling_started(int device);
+/* Kernels must not be traced while launches are profiled: NVIDIA promises their records nothing.
+ */
+void profiling_check_tracing(void);
 
-/* ---- range.c ---- */
+/* ---- profiler_session.c ---- */
 
-void range_launch(const emu_launch_event *event);
-void range_ends(void);
+void session_launch(const emu_launch_event *event);
+void session_ends(void);
+bool session_open(int device);
+bool session_started(int device);
 
 #endif

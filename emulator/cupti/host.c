@@ -5,6 +5,7 @@
  * GPU), it decides which metrics a chip has and how many passes they take; else this door's own
  * table does. Configurations and evaluation are always this door's own.
  */
+#include "emulator/cupti/chips.h"
 #include "emulator/cupti/door.h"
 #include "emulator/cupti/image.h"
 #include "emulator/cupti/metric.h"
@@ -26,15 +27,6 @@ typedef struct host {
     size_t names_size;
     config_image *image; /* made when its size is asked for */
 } host;
-
-bool params_ok(const void *params, size_t needed, const char *function) {
-    size_t size = params ? ((const profiler_params *)params)->size : 0;
-    if (params && size >= needed)
-        return true;
-    complain("error", "struct-size", "%s: structSize is %zu, it is %zu", function, size, needed);
-    failed(CUPTI_INVALID_PARAMETER);
-    return false;
-}
 
 /* ---- The real library ------------------------------------------------------------------------
  */
@@ -99,11 +91,6 @@ static bool has_real(void) {
 /* ---- Objects ---------------------------------------------------------------------------------
  */
 
-static const char *const chips[] = {
-    "GV100", "TU102", "TU104", "TU106", "TU116", "TU117", "GA100", "GA102", "GA103", "GA104",
-    "GA106", "GA107", "GA10B", "AD102", "AD103", "AD104", "AD106", "AD107", "GH100", "GB100",
-    "GB102", "GB110", "GB10B", "GB202", "GB203", "GB205", "GB206", "GB207", "GB20B"};
-enum { CHIPS = sizeof chips / sizeof *chips };
 
 static host *host_of(void *object) {
     host *h = object;
@@ -361,13 +348,6 @@ CUPTI_EXPORT(cuptiProfilerHostGetConfigImage, host_image_params *p) {
     return result;
 }
 
-const config_image *config_image_of(const void *bytes, size_t size) {
-    const config_image *image = bytes;
-    bool ours = bytes && size >= sizeof *image && image->magic == CONFIG_MAGIC &&
-                image->size >= sizeof *image && image->size <= size;
-    return ours ? image : NULL;
-}
-
 CUPTI_EXPORT(cuptiProfilerHostGetNumOfPasses, host_passes_params *p) {
     CUPTI_SWITCH();
     if (!params_ok(p, SIZE_TO(host_passes_params, passes), __func__))
@@ -381,17 +361,6 @@ CUPTI_EXPORT(cuptiProfilerHostGetNumOfPasses, host_passes_params *p) {
 
 /* ---- Evaluation ------------------------------------------------------------------------------
  */
-
-counter_image *counter_image_of(const void *bytes, size_t size) {
-    counter_image *image = (counter_image *)(uintptr_t)bytes;
-    bool ours = bytes && size >= sizeof *image && image->magic == COUNTER_MAGIC &&
-                image->size <= size && image->count <= image->most;
-    return ours ? image : NULL;
-}
-
-counter_range *counter_range_at(counter_image *image, size_t i) {
-    return (counter_range *)(void *)((char *)image + counter_ranges_at(image->names_size)) + i;
-}
 
 /* Only what the image was made for is in it: compared without rollup and submetric. */
 static bool collected(const counter_image *image, const char *name) {
@@ -431,24 +400,6 @@ CUPTI_EXPORT(cuptiProfilerHostEvaluateToGpuValues, host_evaluate_params *p) {
     for (size_t i = 0; !result && i < p->count; i++)
         result = evaluate(image, p->index, p->names[i], &p->values[i]);
     return result;
-}
-
-/* The caller frees the name, as the header of the real one says. */
-char *range_name(const uint8_t *bytes, size_t size, size_t index, const char *delimiter) {
-    counter_image *image = counter_image_of(bytes, size);
-    if (!image || index >= image->count)
-        return NULL;
-    const char *name = counter_range_at(image, index)->name;
-    size_t more = delimiter ? strlen(delimiter) : 1;
-    char *out = malloc(strlen(name) * (more + 1) + 1), *to = out;
-    for (; out && *name; name++)
-        if (*name == RANGE_SEPARATOR)
-            to = stpcpy(to, delimiter ? delimiter : "/");
-        else
-            *to++ = *name;
-    if (out)
-        *to = 0;
-    return out;
 }
 
 CUPTI_EXPORT(cuptiProfilerHostGetRangeName, host_range_name_params *p) {

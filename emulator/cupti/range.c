@@ -9,15 +9,12 @@
  */
 #include "emulator/cupti/door.h"
 #include "emulator/cupti/image.h"
-#include "emulator/cupti/metric.h"
+#include "emulator/cupti/ranges.h"
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { MAX_OBJECTS = 16, DEPTH = 16, CRASHES_SINCE = VERSION_13_0, CRASHES_UNTIL = 130001 };
 
 /* What a counter data image of a size was asked for: it comes back to be initialised with the size
  * alone. */
@@ -32,129 +29,16 @@ typedef struct range_object {
     int device;
     bool configured, started;
     uint32_t range, replay;
-    size_t passes, pass, most_a_pass;
-    counter_image *image;   /* of the client's; set by SetConfig */
-    counter_range *pending; /* of this pass, not decoded */
-    size_t count, capacity, dropped, ranges_of_pass;
+    size_t passes, pass;
+    counter_image *image; /* of the client's; set by SetConfig */
+    range_list ranges;
     layout *layouts;
-    counter_range open[DEPTH]; /* the client's ranges, outermost first */
-    int depth;
 } range_object;
 
 static struct {
     pthread_mutex_t lock;
-    int initialized;
-    range_object *object[MAX_OBJECTS]; /* by device */
+    range_object *object[PROFILED_DEVICES]; /* by device */
 } profiler = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-/* ---- Before anything -------------------------------------------------------------------------
- */
-
-CUPTI_EXPORT(cuptiProfilerInitialize, profiler_params *p) {
-    CUPTI_SWITCH();
-    if (!params_ok(p, sizeof *p, __func__))
-        return CUPTI_INVALID_PARAMETER;
-    cupti_result result = enter();
-    pthread_mutex_lock(&profiler.lock);
-    profiler.initialized += result == CUPTI_OK;
-    pthread_mutex_unlock(&profiler.lock);
-    return result;
-}
-
-static bool any_object(void) {
-    bool any = false;
-    for (int i = 0; i < MAX_OBJECTS; i++)
-        any = any || profiler.object[i];
-    return any;
-}
-
-CUPTI_EXPORT(cuptiProfilerDeInitialize, profiler_params *p) {
-    CUPTI_SWITCH();
-    if (!params_ok(p, sizeof *p, __func__))
-        return CUPTI_INVALID_PARAMETER;
-    pthread_mutex_lock(&profiler.lock);
-    bool enabled = any_object(), was = profiler.initialized > 0;
-    profiler.initialized -= was;
-    pthread_mutex_unlock(&profiler.lock);
-    if (enabled)
-        complain("error", "deinitialize-while-enabled",
-                 "cuptiProfilerDeInitialize comes before cuptiRangeProfilerDisable");
-    return was ? CUPTI_OK : CUPTI_NOT_INITIALIZED;
-}
-
-static cupti_result initialized(const char *function) {
-    pthread_mutex_lock(&profiler.lock);
-    bool there = profiler.initialized > 0;
-    pthread_mutex_unlock(&profiler.lock);
-    if (!there)
-        complain("error", "profiler-not-initialized", "%s comes before cuptiProfilerInitialize",
-                 function);
-    return there ? enter() : CUPTI_NOT_INITIALIZED;
-}
-
-/* The library of CUDA 13.0 does not survive some calls before the driver is up. */
-static void crash_without_driver(const char *function) {
-    if (doors() && doors()->started())
-        return;
-    complain("error", "before-driver",
-             "%s comes before the driver is initialised: the real one "
-             "crashes",
-             function);
-    if (version() >= CRASHES_SINCE && version() <= CRASHES_UNTIL)
-        raise(SIGSEGV);
-}
-
-CUPTI_EXPORT(cuptiDeviceGetChipName, chip_name_params *p) {
-    static char names[MAX_OBJECTS][32];
-    CUPTI_SWITCH();
-    crash_without_driver(__func__);
-    emu_door_device device;
-    cupti_result result = enter();
-    if (result)
-        return result;
-    if (!params_ok(p, SIZE_TO(chip_name_params, name), __func__))
-        return CUPTI_INVALID_PARAMETER;
-    if (p->device >= MAX_OBJECTS || !doors()->device((int)p->device, &device))
-        return CUPTI_INVALID_DEVICE;
-    snprintf(names[p->device], sizeof names[0], "%s", device.spec->chip);
-    p->name = names[p->device];
-    return CUPTI_OK;
-}
-
-/* The range profiler asks for 7.5, the older interfaces for 7.0. */
-CUPTI_EXPORT(cuptiProfilerDeviceSupported, device_supported_params *p) {
-    CUPTI_SWITCH();
-    emu_door_device device;
-    if (!params_ok(p, SIZE_TO(device_supported_params, api), __func__))
-        return CUPTI_INVALID_PARAMETER;
-    cupti_result result = enter(); /* NVIDIA's samples ask before they initialise */
-    if (result)
-        return result;
-    if (!doors()->device(p->device, &device))
-        return CUPTI_INVALID_DEVICE;
-    bool ok = device.spec->cc_major * 10 + device.spec->cc_minor >= (p->api == 0 ? 75 : 70);
-    p->sli = p->vgpu = p->confidential = p->cmp = p->wsl = SUPPORT_SUPPORTED;
-    p->architecture = p->supported = ok ? SUPPORT_SUPPORTED : SUPPORT_UNSUPPORTED;
-    return CUPTI_OK;
-}
-
-CUPTI_EXPORT(cuptiProfilerGetCounterAvailability, availability_params *p) {
-    CUPTI_SWITCH();
-    enum { IMAGE = 64 };
-    if (!params_ok(p, SIZE_TO(availability_params, image), __func__))
-        return CUPTI_INVALID_PARAMETER;
-    cupti_result result = initialized(__func__);
-    if (result)
-        return result;
-    if (context_device(p->context) < 0)
-        return CUPTI_INVALID_CONTEXT;
-    if (p->image && p->image_size < IMAGE)
-        return CUPTI_PARAMETER_SIZE_NOT_SUFFICIENT;
-    if (p->image)
-        memset(p->image, 0, IMAGE); /* everything is there */
-    p->image_size = IMAGE;
-    return CUPTI_OK;
-}
 
 /* ---- Objects ---------------------------------------------------------------------------------
  */
@@ -162,7 +46,7 @@ CUPTI_EXPORT(cuptiProfilerGetCounterAvailability, availability_params *p) {
 /* The device's object, for the client's handle; NULL: it is none. The lock is held then. */
 static range_object *lock_object(void *handle, const char *function) {
     pthread_mutex_lock(&profiler.lock);
-    for (int i = 0; handle && i < MAX_OBJECTS; i++)
+    for (int i = 0; handle && i < PROFILED_DEVICES; i++)
         if (profiler.object[i] == handle)
             return handle;
     pthread_mutex_unlock(&profiler.lock);
@@ -183,30 +67,26 @@ static cupti_result refuse(const char *rule, const char *text) {
 
 CUPTI_EXPORT(cuptiRangeProfilerEnable, range_enable_params *p) {
     CUPTI_SWITCH();
-    crash_without_driver(__func__);
+    profiler_needs_driver(__func__, VERSION_13_0, 130001);
     if (!params_ok(p, SIZE_TO(range_enable_params, object), __func__))
         return CUPTI_INVALID_PARAMETER;
-    cupti_result result = initialized(__func__);
+    cupti_result result = profiler_initialized(__func__);
     if (result)
         return result;
     if (version() < VERSION_12_8)
         return CUPTI_NOT_SUPPORTED;
     int device = context_device(p->context);
     emu_door_device found;
-    if (device < 0 || device >= MAX_OBJECTS || !doors()->device(device, &found))
+    if (device < 0 || device >= PROFILED_DEVICES || !doors()->device(device, &found))
         return CUPTI_INVALID_CONTEXT;
     if (found.spec->cc_major * 10 + found.spec->cc_minor < 75)
         return CUPTI_NOT_SUPPORTED;
-    if (activity_on(KIND_CONCURRENT_KERNEL) || activity_on(KIND_KERNEL))
-        complain("warning", "tracing-and-profiling",
-                 "kernels are traced while they are profiled: records of replayed passes appear or "
-                 "inflate");
     range_object *o = calloc(1, sizeof *o);
     if (!o)
         return CUPTI_OUT_OF_MEMORY;
     *o = (range_object){.device = device};
     pthread_mutex_lock(&profiler.lock);
-    bool taken = profiler.object[device] != NULL;
+    bool taken = profiler.object[device] != NULL || session_open(device);
     if (!taken)
         profiler.object[device] = o;
     pthread_mutex_unlock(&profiler.lock);
@@ -231,7 +111,7 @@ CUPTI_EXPORT(cuptiRangeProfilerDisable, range_params *p) {
     if (o->started)
         return refuse("disable-while-started",
                       "cuptiRangeProfilerDisable comes before cuptiRangeProfilerStop");
-    size_t left = o->count;
+    size_t left = o->ranges.count;
     profiler.object[o->device] = NULL;
     unlock_object();
     if (left)
@@ -242,7 +122,7 @@ CUPTI_EXPORT(cuptiRangeProfilerDisable, range_params *p) {
         free(o->layouts);
         o->layouts = next;
     }
-    free(o->pending);
+    ranges_free(&o->ranges);
     free(o);
     return CUPTI_OK;
 }
@@ -359,9 +239,8 @@ CUPTI_EXPORT(cuptiRangeProfilerSetConfig, range_config_params *p) {
     o->replay = p->replay;
     o->passes = config->passes;
     o->pass = p->pass;
-    o->most_a_pass = p->ranges_per_pass;
     o->image = image;
-    o->count = o->dropped = o->ranges_of_pass = 0;
+    ranges_reset(&o->ranges, p->ranges_per_pass);
     unlock_object();
     return CUPTI_OK;
 }
@@ -382,52 +261,31 @@ CUPTI_EXPORT(cuptiRangeProfilerStart, range_params *p) {
     if (o->started)
         return refuse("started-twice", "cuptiRangeProfilerStart is called twice without a Stop");
     o->started = true;
-    o->ranges_of_pass = 0;
+    ranges_begin_pass(&o->ranges, o->pass > 0 && o->replay != REPLAY_KERNEL);
     unlock_object();
+    profiling_check_tracing();
     return CUPTI_OK;
 }
 
-/* With the lock held. In later passes of user replay a range is one that is there already. */
-static void commit(range_object *o, const counter_range *r) {
-    o->ranges_of_pass++;
-    if (o->pass > 0 && o->replay != REPLAY_KERNEL)
-        return;
-    if (o->count >= o->most_a_pass) {
-        o->dropped++;
-        return;
-    }
-    if (o->count == o->capacity) {
-        size_t capacity = o->capacity ? 2 * o->capacity : 16;
-        counter_range *grown = realloc(o->pending, capacity * sizeof *grown);
-        if (!grown) {
-            o->dropped++;
-            return;
-        }
-        o->pending = grown;
-        o->capacity = capacity;
-    }
-    o->pending[o->count++] = *r;
+bool range_enabled(int device) {
+    pthread_mutex_lock(&profiler.lock);
+    bool enabled = profiler.object[device] != NULL;
+    pthread_mutex_unlock(&profiler.lock);
+    return enabled;
 }
 
-static void add_launch(counter_range *r, const emu_launch_event *e) {
-    r->counted = e->counts && (r->launches == 0 || r->counted);
-    r->launches++;
-    if (e->counts)
-        metric_add_counts(&r->counts, e->counts);
+bool range_started(int device) {
+    pthread_mutex_lock(&profiler.lock);
+    bool started = profiler.object[device] && profiler.object[device]->started;
+    pthread_mutex_unlock(&profiler.lock);
+    return started;
 }
 
 void range_launch(const emu_launch_event *e) {
     pthread_mutex_lock(&profiler.lock);
-    range_object *o = e->device < MAX_OBJECTS ? profiler.object[e->device] : NULL;
-    if (o && o->started && o->range == RANGE_USER) {
-        for (int i = 0; i < o->depth; i++)
-            add_launch(&o->open[i], e);
-    } else if (o && o->started) {
-        counter_range r = {0};
-        snprintf(r.name, sizeof r.name, "%zu", o->ranges_of_pass);
-        add_launch(&r, e);
-        commit(o, &r);
-    }
+    range_object *o = e->device < PROFILED_DEVICES ? profiler.object[e->device] : NULL;
+    if (o && o->started)
+        ranges_launch(&o->ranges, e, o->range == RANGE_USER);
     pthread_mutex_unlock(&profiler.lock);
 }
 
@@ -445,19 +303,9 @@ CUPTI_EXPORT(cuptiRangeProfilerPushRange, range_push_params *p) {
         unlock_object();
         return CUPTI_OK;
     }
-    if (o->depth == DEPTH) {
-        unlock_object();
-        return CUPTI_MAX_LIMIT_REACHED;
-    }
-    counter_range *r = &o->open[o->depth];
-    char outer[RANGE_NAME / 2] = "";
-    if (o->depth)
-        snprintf(outer, sizeof outer, "%.*s%c", (int)sizeof outer - 2, r[-1].name, RANGE_SEPARATOR);
-    memset(r, 0, sizeof *r);
-    snprintf(r->name, sizeof r->name, "%s%.120s", outer, p->name);
-    o->depth++;
+    bool room = ranges_push(&o->ranges, p->name);
     unlock_object();
-    return CUPTI_OK;
+    return room ? CUPTI_OK : CUPTI_MAX_LIMIT_REACHED;
 }
 
 CUPTI_EXPORT(cuptiRangeProfilerPopRange, range_params *p) {
@@ -471,10 +319,9 @@ CUPTI_EXPORT(cuptiRangeProfilerPopRange, range_params *p) {
         unlock_object();
         return CUPTI_OK;
     }
-    if (!o->depth)
+    if (!ranges_pop(&o->ranges))
         return refuse("pop-without-push",
                       "cuptiRangeProfilerPopRange is called more often than PushRange");
-    commit(o, &o->open[--o->depth]);
     unlock_object();
     return CUPTI_OK;
 }
@@ -489,12 +336,11 @@ CUPTI_EXPORT(cuptiRangeProfilerStop, range_stop_params *p) {
     if (!o->started)
         return refuse("stop-before-start",
                       "cuptiRangeProfilerStop comes before cuptiRangeProfilerStart");
-    if (o->depth)
+    if (o->ranges.depth)
         return refuse("stop-with-open-range",
                       "cuptiRangeProfilerStop comes before the last cuptiRangeProfilerPopRange");
     o->started = false;
-    bool differs =
-        o->pass > 0 && o->replay != REPLAY_KERNEL && o->ranges_of_pass != o->count + o->dropped;
+    bool differs = ranges_differ(&o->ranges);
     o->pass = o->replay == REPLAY_KERNEL ? o->passes : o->pass + 1;
     bool all = o->pass >= o->passes;
     o->image->complete = all;
@@ -522,14 +368,7 @@ CUPTI_EXPORT(cuptiRangeProfilerDecodeData, range_decode_params *p) {
         return refuse("decode-before-all-passes",
                       "cuptiRangeProfilerDecodeData comes before every "
                       "pass was submitted: its values would be unknown");
-    for (size_t i = 0; i < o->count; i++) {
-        if (o->image->count < o->image->most)
-            *counter_range_at(o->image, o->image->count++) = o->pending[i];
-        else
-            o->dropped++;
-    }
-    p->dropped = o->dropped;
-    o->count = o->dropped = 0;
+    p->dropped = ranges_decode(&o->ranges, o->image);
     o->pass = 0;
     unlock_object();
     return CUPTI_OK;
@@ -557,10 +396,10 @@ CUPTI_EXPORT(cuptiRangeProfilerCounterDataGetRangeInfo, range_name_params *p) {
 void range_ends(void) {
     size_t left = 0, enabled = 0;
     pthread_mutex_lock(&profiler.lock);
-    for (int i = 0; i < MAX_OBJECTS; i++)
+    for (int i = 0; i < PROFILED_DEVICES; i++)
         if (profiler.object[i]) {
             enabled++;
-            left += profiler.object[i]->count;
+            left += profiler.object[i]->ranges.count;
         }
     pthread_mutex_unlock(&profiler.lock);
     if (left)

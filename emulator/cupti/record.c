@@ -73,12 +73,19 @@ static void add(const void *record, double end_s, const char *name, size_t name_
 /* ---- Kernels ---------------------------------------------------------------------------------
  */
 
+/* Of launches that are profiled NVIDIA promises no times: the strict door gives none. */
+static bool without_times(int device) {
+    return strict() && profiling_started(device);
+}
+
 void record_launch(const emu_launch_event *e) {
     bool concurrent = activity_on(KIND_CONCURRENT_KERNEL);
     if (!concurrent && !activity_on(KIND_KERNEL))
         return;
     const emu_kernel_info *info = e->info;
     uint64_t start = virtual_ns(e->start_s), end = virtual_ns(e->end_s);
+    if (without_times(e->device))
+        start = end = 0;
     record_kernel r = {.kind = concurrent ? KIND_CONCURRENT_KERNEL : KIND_KERNEL,
                        .registers = (uint16_t)info->registers_per_thread,
                        .start = start,
@@ -299,6 +306,7 @@ void record_existing(int kind) {
 
 /* The real time that loading took, laid before the moment on the virtual clock. */
 void record_module(int device, double seconds) {
+    activity_module_loaded();
     if (!activity_on(KIND_OVERHEAD))
         return;
     double now_s = doors()->now_s();
