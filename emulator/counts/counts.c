@@ -472,6 +472,14 @@ static uint64_t repeated(emu_counts_file *file, const emu_counts_launch *launch)
     return same;
 }
 
+/* Of what a graph did. */
+static void put_graph(line *l, uint32_t graph, uint64_t node) {
+    if (!graph)
+        return;
+    member_int(l, "graph", graph);
+    member_int(l, "node", node);
+}
+
 static void put_launch(line *l, const emu_counts_launch *launch) {
     const emu_counts *c = launch->counts;
     member_triple(l, "grid", launch->launch->grid);
@@ -508,6 +516,7 @@ void emu_counts_launch_record(emu_counts_file *file, const emu_counts_launch *la
     member_int(&l, "device", (uint64_t)launch->device);
     member_int(&l, "stream", launch->stream);
     member_double(&l, "start_s", launch->start_s);
+    put_graph(&l, launch->graph, launch->node);
     if (same)
         member_int(&l, "same_as", same);
     else
@@ -525,6 +534,7 @@ void emu_counts_copy_record(emu_counts_file *file, const emu_counts_copy *copy) 
     member_int(&l, "bytes", copy->bytes);
     member_double(&l, "start_s", copy->start_s);
     member_double(&l, "time_s", copy->time_s);
+    put_graph(&l, copy->graph, copy->node);
     end_record(file, &l);
 }
 

@@ -44,6 +44,8 @@ typedef struct emu_counts_launch {
     const emu_launch *launch;
     double start_s;
     emu_status status;
+    uint32_t graph;           /* executable graph and node that it belongs to; 0: launched alone */
+    uint64_t node;
     const char *message;      /* of a failure; NULL */
     const emu_counts *counts; /* NULL: counting was off */
 } emu_counts_launch;
@@ -54,6 +56,8 @@ typedef struct emu_counts_copy {
     int device;
     uint64_t stream, bytes;
     double start_s, time_s;
+    uint32_t graph; /* as of a launch */
+    uint64_t node;
 } emu_counts_copy;
 void emu_counts_copy_record(emu_counts_file *file, const emu_counts_copy *copy);
 

@@ -4,6 +4,7 @@
  * against the allocations they touch, done at once, and placed on the virtual clock: over the bus
  * at its rate in the device's data, inside a device at DRAM's rate, both ways.
  */
+#include "emulator/cudart/abi_graph.h"
 #include "emulator/cudart/door.h"
 #include <stdint.h>
 #include <string.h>
@@ -116,7 +117,9 @@ static void tell_copy(const door_stream *stream, const transfer *t, const side *
                         .stream = stream->id,
                         .bytes = copy->bytes,
                         .start_s = copy->start_s,
-                        .end_s = copy->start_s + copy->time_s};
+                        .end_s = copy->start_s + copy->time_s,
+                        .graph = copy->graph,
+                        .node = copy->node};
     if (to->known) {
         e.to = to->place.kind;
         e.to_device = to->place.device->index;
@@ -138,13 +141,21 @@ static void account(door_stream *stream, transfer t, const side *to, const side 
                                   .stream = stream->id,
                                   .bytes = bytes,
                                   .start_s = start,
-                                  .time_s = time};
+                                  .time_s = time,
+                                  .graph = door_self.graph,
+                                  .node = door_self.node};
     emu_counts_copy_record(door.file, &copy);
     tell_copy(stream, &t, to, from, value, &copy, wait);
 }
 
 /* ---- Copies -----------------------------------------------------------------------------------
  */
+
+/* A side as a graph's node keeps it. */
+static cudaPitchedPtr pitched(const side *s, box b) {
+    size_t pitch = s->pitch ? s->pitch : b.width;
+    return (cudaPitchedPtr){s->base, pitch, b.width, s->slice ? s->slice / pitch : b.height};
+}
 
 static cudaError_t copy_box(side to, side from, box b, cudaMemcpyKind kind, cudaStream_t handle,
                             bool wait) {
@@ -162,6 +173,15 @@ static cudaError_t copy_box(side to, side from, box b, cudaMemcpyKind kind, cuda
     if (!to.base || !from.base || !locate(&to, b) || !locate(&from, b) ||
         !kind_holds(&to, &from, kind))
         return cudaErrorInvalidValue;
+    if ((wait && (error = door_unsafe())) || (error = door_enqueue(stream)))
+        return error;
+    if (stream->capture) {
+        const cudaMemcpy3DParms captured = {.srcPtr = pitched(&from, b),
+                                            .dstPtr = pitched(&to, b),
+                                            .kind = kind,
+                                            .extent = {b.width, b.height, b.depth}};
+        return door_capture_copy(stream, &captured);
+    }
     move_box(&to, &from, b);
     account(stream, transfer_of(d, &to, &from), &to, &from, 0, volume(b), wait);
     if (wait)
@@ -201,6 +221,10 @@ static cudaError_t copy_3d(const cudaMemcpy3DParms *p, cudaStream_t stream, bool
     return copy_box(side_of(&p->dstPtr, &p->dstPos), side_of(&p->srcPtr, &p->srcPos),
                     (box){p->extent.width, p->extent.height, p->extent.depth}, p->kind, stream,
                     wait);
+}
+
+cudaError_t door_copy(const cudaMemcpy3DParms *copy, cudaStream_t stream) {
+    return copy_3d(copy, stream, false);
 }
 
 /* A function that waits, with the two default streams that code may be compiled for. TOLD: its
@@ -348,7 +372,32 @@ DOOR_EXPORT(cudaError_t, cudaGetSymbolSize, size_t *size, const void *symbol) {
 /* ---- Fills ------------------------------------------------------------------------------------
  */
 
-static cudaError_t fill_box(side to, int value, box b, cudaStream_t handle, bool wait) {
+/* A capturing stream keeps a fill; of several layers, whose nodes hold one each, one after the
+ * other. ELEMENT: bytes of the value. */
+static cudaError_t capture_fill(door_stream *stream, const side *to, unsigned value,
+                                unsigned element, box b) {
+    cudaError_t error = cudaSuccess;
+    for (size_t z = 0; !error && z < b.depth; z++) {
+        const cudaMemsetParams fill = {.dst = to->base + z * to->slice,
+                                       .pitch = to->pitch,
+                                       .value = value,
+                                       .elementSize = element,
+                                       .width = b.width / element,
+                                       .height = b.height};
+        error = door_capture_fill(stream, &fill);
+    }
+    return error;
+}
+
+static void fill_row(char *to, unsigned value, unsigned element, size_t bytes) {
+    if (element == 1)
+        memset(to, (int)(value & 0xff), bytes);
+    for (size_t at = 0; element > 1 && at < bytes; at += element)
+        memcpy(to + at, &value, element);
+}
+
+static cudaError_t fill_elements(side to, unsigned value, unsigned element, box b,
+                                 cudaStream_t handle, bool wait) {
     door_device *d;
     cudaError_t error = door_enter(&d);
     if (error)
@@ -360,12 +409,31 @@ static cudaError_t fill_box(side to, int value, box b, cudaStream_t handle, bool
         return cudaSuccess;
     if (!to.base || !locate(&to, b) || !to.known)
         return cudaErrorInvalidValue;
+    if ((error = door_enqueue(stream)))
+        return error;
+    if (stream->capture)
+        return capture_fill(stream, &to, value, element, b);
     for (size_t z = 0; z < b.depth; z++)
         for (size_t y = 0; y < b.height; y++)
-            memset(to.base + z * to.slice + y * to.pitch, value, b.width);
+            fill_row(to.base + z * to.slice + y * to.pitch, value, element, b.width);
     account(stream, (transfer){"memset", &d->compute_s, d->profile.spec.dram_bytes_per_s}, &to,
-            NULL, value & 0xff, volume(b), wait);
+            NULL, element == 1 ? (int)(value & 0xff) : (int)value, volume(b), wait);
     return cudaSuccess;
+}
+
+static cudaError_t fill_box(side to, int value, box b, cudaStream_t handle, bool wait) {
+    return fill_elements(to, (unsigned)value, 1, b, handle, wait);
+}
+
+cudaError_t door_fill(const cudaMemsetParams *fill, cudaStream_t stream) {
+    size_t bytes;
+    unsigned element = fill->elementSize;
+    if ((element != 1 && element != 2 && element != 4) || (uintptr_t)fill->dst % element ||
+        __builtin_mul_overflow(fill->width, element, &bytes) ||
+        (fill->height > 1 && bytes > fill->pitch))
+        return cudaErrorInvalidValue;
+    return fill_elements((side){.base = fill->dst, .pitch = fill->pitch}, fill->value, element,
+                         (box){bytes, fill->height, 1}, stream, false);
 }
 
 static cudaError_t fill_rows(void *to, size_t pitch, int value, size_t width, size_t height,

@@ -375,6 +375,8 @@ DOOR_EXPORT(cudaError_t, cudaDeviceSynchronize, void) {
     door_device *d;
     cudaError_t error = door_enter(&d);
     door_api_enter(EMU_DOMAIN_RUNTIME, "cudaDeviceSynchronize", NULL, NULL);
+    if (!error)
+        error = door_await_device(d);
     if (error != cudaErrorInitializationError && error != cudaErrorNoDevice)
         door_wait_device(&door.device[door_self.device]);
     return door_return((cudaError_t)door_api_exit((int)error));

@@ -50,6 +50,10 @@ typedef struct door_stream {
     bool legacy;
     double ready_s; /* when all its work is done */
     struct door_stream *next;
+    /* While it records into a graph (capture.c): the nodes that come before its next one. */
+    struct door_capture *capture;
+    struct door_node **tips;
+    size_t tip_count;
 } door_stream;
 
 typedef struct door_event {
@@ -58,6 +62,10 @@ typedef struct door_event {
     door_device *device;
     double time_s;
     struct door_event *next;
+    /* Last recorded in a stream that was recording: in which capture, and after which nodes. */
+    uint64_t capture;
+    struct door_node **tips;
+    size_t tip_count;
 } door_event;
 
 typedef struct door_pool {
@@ -110,6 +118,10 @@ typedef struct door_state {
     door_pool *pools;
     door_shared *shared;
     size_t shared_count, shared_capacity;
+    struct door_capture *captures; /* all that are going on */
+    _Atomic int capture_count;
+    uint64_t next_capture;
+    _Atomic uint32_t next_graph;
 } door_state;
 extern door_state door;
 
@@ -136,6 +148,12 @@ typedef struct door_thread {
     int api_depth;  /* may be over DOOR_API_DEPTH: what is deeper is not told */
     int telling;    /* inside the observer */
     bool injecting; /* inside the injection library's start */
+    int capture_mode; /* cudaStreamCaptureMode */
+    /* Of the graph that this thread is running: the place on the clock of the node it is at, which
+     * stands for a stream, and its ids. */
+    door_stream *lane;
+    uint32_t graph;
+    uint64_t node;
 } door_thread;
 extern _Thread_local door_thread door_self;
 
@@ -194,7 +212,68 @@ void door_wait_device(door_device *device);
 /* The host's place on the virtual clock, seconds. Takes door.lock. */
 double door_now(void);
 
+/* The stream is busy until END_S. Takes door.lock. */
+void door_occupy(door_stream *stream, double end_s);
+door_event *door_find_event(cudaEvent_t handle);
+
+/* ---- capture.c: streams that record into a graph ---- */
+
+/* Before a call that may not be made while a stream is capturing (by this thread, or by any, as
+ * their modes say): cudaErrorStreamCaptureUnsupported, and the captures are invalid from then on. */
+cudaError_t door_unsafe(void);
+/* Before work is put into STREAM: it may not be, if the stream's capture is invalid, or if STREAM is
+ * the legacy default stream and one that it waits for is capturing. Success: where stream->capture
+ * is set the work is to become a node. */
+cudaError_t door_enqueue(door_stream *stream);
+/* Before the host asks for a stream's progress, or waits for it (WHOLE DEVICE: for all of them). */
+cudaError_t door_await(door_stream *stream);
+cudaError_t door_await_device(const door_device *device);
+void door_capture_spoil(struct door_capture *capture);
+/* A stream, an event is about to go. */
+void door_capture_leave(door_stream *stream);
+
+struct cudaMemsetParams;
+cudaError_t door_capture_copy(door_stream *stream, const cudaMemcpy3DParms *copy);
+cudaError_t door_capture_fill(door_stream *stream, const struct cudaMemsetParams *fill);
+cudaError_t door_capture_host(door_stream *stream, void (*function)(void *), void *data);
+cudaError_t door_capture_event(door_stream *stream, door_event *event, bool external);
+/* STREAM waits for EVENT, and one of them captures. */
+cudaError_t door_capture_wait(door_stream *stream, door_event *event, bool external);
+cudaError_t door_capture_allocate(door_stream *stream, door_pool *pool, size_t size,
+                                  void **address);
+cudaError_t door_capture_free(door_stream *stream, void *address);
+int door_capture_count(void);
+
+/* A launch, as a graph's node keeps it. */
+typedef struct door_kernel_call {
+    const void *host; /* by which the program named the kernel */
+    dim3 grid, block;
+    size_t shared;
+    void **parameters;
+    bool cooperative;
+} door_kernel_call;
+cudaError_t door_capture_kernel(door_stream *stream, const door_kernel_call *call);
+
+/* ---- launch.c, copy.c: what a graph's nodes do ---- */
+
+cudaError_t door_run_kernel(const door_kernel_call *call, door_stream *lane);
+cudaError_t door_copy(const cudaMemcpy3DParms *copy, cudaStream_t stream);
+cudaError_t door_fill(const struct cudaMemsetParams *fill, cudaStream_t stream);
+
+/* ---- graph_memory.c ---- */
+
+/* False: ADDRESS is no block of a graph's; else it is freed, as a graph may leave that to others. */
+bool door_graph_free(void *address, cudaError_t *error);
+
+/* ---- graph.c ---- */
+
+/* Of a graph ('g'), a node ('n'), an executable graph ('x'); 0: it is none. */
+uint64_t door_graph_id(const void *handle, char what);
+
 /* ---- memory.c ---- */
+
+void door_tell_pool_memory(const door_device *device, bool allocated, uint64_t address,
+                           uint64_t size);
 
 typedef struct door_place {
     door_device *device;
@@ -239,6 +318,10 @@ cudaError_t door_image_kernel(door_module *module, const char *name, door_functi
 cudaError_t door_image_global(door_module *module, const char *name, uint64_t *address,
                               uint64_t *size);
 cudaError_t door_image_unload(door_module *module);
+
+/* Whether the current device can run it: what a launch would say. *FUNCTION: the kernel. */
+cudaError_t door_check_kernel(const door_kernel_call *call, door_function **function,
+                              const emu_kernel_info **info);
 
 /* Whether any module was ever loaded. */
 bool door_module_loaded(void);

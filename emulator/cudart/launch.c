@@ -218,6 +218,8 @@ static emu_status run_counted(door_device *d, door_stream *stream, const request
                                         .launch = launch,
                                         .start_s = event->start_s,
                                         .status = event->status,
+                                        .graph = event->graph,
+                                        .node = event->node,
                                         .message = event->status == EMU_OK ? NULL : fault->message,
                                         .counts = event->counts});
     return event->status;
@@ -239,7 +241,9 @@ static cudaError_t run(door_device *d, door_stream *stream, const request *r, em
                               .device = d->index,
                               .stream = stream->id,
                               .launch = &launch,
-                              .counts = &counts};
+                              .counts = &counts,
+                              .graph = door_self.graph,
+                              .node = door_self.node};
     pthread_mutex_lock(&d->run);
     if (!d->emu || r->function->on[d->index].kernel != kernel) {
         pthread_mutex_unlock(&d->run); /* another thread has reset the device just now */
@@ -255,6 +259,14 @@ static cudaError_t run(door_device *d, door_stream *stream, const request *r, em
     return error;
 }
 
+/* A stream that captures keeps the launch for its graph. */
+static cudaError_t do_launch(door_device *d, door_stream *stream, const request *r,
+                             emu_kernel *kernel) {
+    const door_kernel_call call = {r->function->host, r->grid,       r->block,
+                                   r->shared,         r->parameters, r->cooperative};
+    return stream->capture ? door_capture_kernel(stream, &call) : run(d, stream, r, kernel);
+}
+
 /* The driver's call inside the runtime's, told as such; a call through the driver's door has been
  * told there. */
 static cudaError_t run_inner(door_device *d, door_stream *stream, const request *r,
@@ -266,9 +278,20 @@ static cudaError_t run_inner(door_device *d, door_stream *stream, const request 
                                         .stream = r->stream,
                                         .parameters = r->parameters};
     if (door_api_domain() == EMU_DOMAIN_DRIVER)
-        return run(d, stream, r, kernel);
+        return do_launch(d, stream, r, kernel);
     door_api_enter(EMU_DOMAIN_DRIVER, r->inner, r->function->name, &arguments);
-    return (cudaError_t)door_api_exit((int)run(d, stream, r, kernel));
+    return (cudaError_t)door_api_exit((int)do_launch(d, stream, r, kernel));
+}
+
+/* What is to be said of a launch on D before it runs. */
+static cudaError_t check(door_device *d, const request *r, emu_kernel **kernel) {
+    cudaError_t error =
+        r->function ? door_load_function(r->function, d, kernel) : cudaErrorInvalidDeviceFunction;
+    if (error)
+        return error;
+    const emu_kernel_info *info = emu_kernel_get_info(*kernel);
+    error = check_shape(d, r, info);
+    return error ? error : check_fit(d, r, info);
 }
 
 static cudaError_t launch_entered(const request *r) {
@@ -284,10 +307,7 @@ static cudaError_t launch_entered(const request *r) {
         return cudaErrorInvalidResourceHandle;
     if (stream->device != d)
         return cudaErrorInvalidResourceHandle;
-    if ((error = door_load_function(r->function, d, &kernel)))
-        return error;
-    const emu_kernel_info *info = emu_kernel_get_info(kernel);
-    if ((error = check_shape(d, r, info)) || (error = check_fit(d, r, info)))
+    if ((error = door_enqueue(stream)) || (error = check(d, r, &kernel)))
         return error;
     return run_inner(d, stream, r, kernel);
 }
@@ -300,6 +320,42 @@ static cudaError_t launch(const request *r) {
         return error;
     door_api_enter(EMU_DOMAIN_RUNTIME, r->api, r->function ? r->function->name : NULL, &arguments);
     return (cudaError_t)door_api_exit((int)launch_entered(r));
+}
+
+/* ---- Kernels of graphs
+ * --------------------------------------------------------------------------------- */
+
+static request request_of(const door_kernel_call *call) {
+    return (request){.host = call->host,
+                     .function = door_find_function(call->host),
+                     .grid = call->grid,
+                     .block = call->block,
+                     .shared = call->shared,
+                     .parameters = call->parameters,
+                     .cooperative = call->cooperative};
+}
+
+cudaError_t door_check_kernel(const door_kernel_call *call, door_function **function,
+                              const emu_kernel_info **info) {
+    const request r = request_of(call);
+    door_device *d;
+    emu_kernel *kernel;
+    cudaError_t error = door_enter(&d);
+    if (error || (error = check(d, &r, &kernel)))
+        return error;
+    *function = r.function;
+    *info = emu_kernel_get_info(kernel);
+    return cudaSuccess;
+}
+
+cudaError_t door_run_kernel(const door_kernel_call *call, door_stream *lane) {
+    const request r = request_of(call);
+    door_device *d;
+    emu_kernel *kernel;
+    cudaError_t error = door_enter(&d);
+    if (error || (error = check(d, &r, &kernel)))
+        return error;
+    return run(d, lane, &r, kernel);
 }
 
 /* ---- The ways to ask for one

@@ -136,6 +136,11 @@ static void tell_memory(const door_device *device, emu_memory_kind kind, const d
                                              .correlation = door_api_correlation()});
 }
 
+void door_tell_pool_memory(const door_device *device, bool allocated, uint64_t address,
+                           uint64_t size) {
+    tell_memory(device, EMU_MEMORY_DEVICE, device->pool, allocated, address, size);
+}
+
 static const char *kind_name(emu_memory_kind kind) {
     return kind == EMU_MEMORY_DEVICE ? "device" : kind == EMU_MEMORY_HOST ? "pinned" : "managed";
 }
@@ -186,6 +191,8 @@ cudaError_t door_release(void *address, bool host) {
 static cudaError_t allocate(emu_memory_kind kind, size_t size, void **address) {
     door_device *d;
     cudaError_t error = door_enter(&d);
+    if (!error)
+        error = door_unsafe();
     return error ? error : door_allocate(d, kind, NULL, size, address);
 }
 
@@ -242,6 +249,10 @@ DOOR_EXPORT(cudaError_t, cudaMalloc3D, cudaPitchedPtr *block, cudaExtent extent)
 
 static cudaError_t release(void *address, bool host) {
     cudaError_t error = door_enter(NULL);
+    if (!error && address)
+        error = door_unsafe();
+    if (!error && !host && door_graph_free(address, &error))
+        return error;
     return error ? error : door_release(address, host);
 }
 
@@ -276,6 +287,8 @@ static cudaError_t register_host(void *address, size_t size) {
         return error;
     if (!address || !size)
         return cudaErrorInvalidValue;
+    if ((error = door_unsafe()))
+        return error;
     if (door_find_memory(address, &place))
         return cudaErrorHostMemoryAlreadyRegistered;
     return remember_shared(address, size, d->index, true) ? cudaSuccess : cudaErrorMemoryAllocation;
@@ -420,12 +433,17 @@ static cudaError_t allocate_async(void **address, size_t size, door_pool *pool,
     cudaError_t error = door_enter(&d);
     if (error)
         return error;
-    if (!door_find_stream(stream, d))
+    door_stream *s = door_find_stream(stream, d);
+    if (!s)
         return cudaErrorInvalidResourceHandle;
     if (!pool)
         pool = d->pool;
     if (pool != d->pool && !find_pool(pool))
         return cudaErrorInvalidValue;
+    if ((error = door_enqueue(s)))
+        return error;
+    if (s->capture)
+        return door_capture_allocate(s, pool, size, address);
     error = door_open_device(pool->device, true);
     if (!error)
         error = door_allocate(pool->device, EMU_MEMORY_DEVICE, "pool", size, address);
@@ -443,8 +461,15 @@ static cudaError_t free_async(void *address, cudaStream_t stream) {
     cudaError_t error = door_enter(&d);
     if (error)
         return error;
-    if (!door_find_stream(stream, d))
+    door_stream *s = door_find_stream(stream, d);
+    if (!s)
         return cudaErrorInvalidResourceHandle;
+    if ((error = door_enqueue(s)))
+        return error;
+    if (s->capture)
+        return door_capture_free(s, address);
+    if (door_graph_free(address, &error))
+        return error;
     if (!address || !door_find_memory(address, &place))
         return cudaErrorInvalidValue;
     /* Which pool a block came from is not kept: all of a device's pools share its memory. */

@@ -4,6 +4,7 @@
  * of functions; and the injection library, which the driver would load. observe.h is the contract.
  */
 #include "emulator/cudart/observe.h"
+#include "emulator/cudart/abi_graph.h"
 #include "emulator/cudart/door.h"
 #include <dlfcn.h>
 #include <stdatomic.h>
@@ -311,6 +312,12 @@ static uint64_t table_stream_id(const void *stream, int device) {
     return s ? s->id : 0;
 }
 
+static int table_fill(void *to, size_t pitch, unsigned value, unsigned element, size_t width,
+                      size_t height, void *stream) {
+    const cudaMemsetParams fill = {to, pitch, value, element, width, height};
+    return (int)door_fill(&fill, stream);
+}
+
 const emu_doors *emu_doors_table(void) {
     static const emu_doors table = {.version = EMU_DOORS_VERSION,
                                     .cudart = DOOR_CUDART,
@@ -339,6 +346,9 @@ const emu_doors *emu_doors_table(void) {
                                     .kernel_name = table_kernel_name,
                                     .kernel_host = table_kernel_host,
                                     .symbol = table_symbol,
-                                    .stream_id = table_stream_id};
+                                    .stream_id = table_stream_id,
+                                    .graph_id = door_graph_id,
+                                    .captures = door_capture_count,
+                                    .fill = table_fill};
     return &table;
 }

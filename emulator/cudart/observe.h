@@ -16,7 +16,7 @@
 
 #include "emulator/emulator.h"
 
-#define EMU_DOORS_VERSION 1
+#define EMU_DOORS_VERSION 2
 
 typedef enum emu_domain { EMU_DOMAIN_DRIVER = 1, EMU_DOMAIN_RUNTIME = 2 } emu_domain;
 
@@ -46,6 +46,8 @@ typedef struct emu_launch_event {
     const emu_counts *counts;
     double start_s, end_s;
     emu_status status;
+    uint32_t graph; /* executable graph and node that it belongs to; 0: it was launched alone */
+    uint64_t node;
 } emu_launch_event;
 
 typedef struct emu_copy_event {
@@ -59,6 +61,8 @@ typedef struct emu_copy_event {
     int device;
     uint64_t stream, bytes;
     double start_s, end_s;
+    uint32_t graph; /* as of a launch */
+    uint64_t node;
 } emu_copy_event;
 
 typedef struct emu_memory_event {
@@ -95,6 +99,36 @@ typedef struct emu_stream_event {
     uint64_t id;
 } emu_stream_event;
 
+/* What happens to graphs and their nodes. Of a copy (clones, executable graphs, child graphs) the
+ * ORIGINAL is told too. */
+typedef enum emu_graph_what {
+    EMU_GRAPH_CREATED,
+    EMU_GRAPH_CLONED,
+    EMU_GRAPH_DESTROYED, /* about to be */
+    EMU_NODE_CREATED,
+    EMU_NODE_CLONED,
+    EMU_NODE_DESTROYED, /* about to be */
+    EMU_NODE_DEPENDS,   /* on DEPENDENCY, from now on */
+    EMU_NODE_DEPENDS_NO_MORE,
+    EMU_EXEC_CREATED,
+    EMU_EXEC_DESTROYED /* about to be */
+} emu_graph_what;
+
+typedef struct emu_graph_event {
+    emu_graph_what what;
+    int device;
+    void *graph, *original_graph, *node, *original_node, *dependency, *exec;
+    int node_type; /* cudaGraphNodeType */
+} emu_graph_event;
+
+/* An executable graph that was launched has run. */
+typedef struct emu_graph_run_event {
+    uint32_t correlation, graph; /* the executable graph's id */
+    int device;
+    uint64_t stream;
+    double start_s, end_s;
+} emu_graph_run_event;
+
 typedef struct emu_observer {
     void (*api)(const emu_api_event *event);
     void (*launch)(const emu_launch_event *event);
@@ -105,6 +139,8 @@ typedef struct emu_observer {
     void (*stream)(const emu_stream_event *event);
     void (*module_loaded)(int device, double seconds); /* the host's real time for it */
     void (*ends)(void); /* the process: after the program's exit handlers */
+    void (*graph)(const emu_graph_event *event);
+    void (*graph_run)(const emu_graph_run_event *event);
 } emu_observer;
 
 /* A device's place in the table of a machine's. */
@@ -158,6 +194,12 @@ typedef struct emu_doors {
     const void *(*kernel_host)(const void *kernel); /* by which the runtime's functions name it */
     void *(*symbol)(const char *name);              /* an exported function of the runtime's door */
     uint64_t (*stream_id)(const void *stream, int device);
+    /* Of a graph ('g'), a node ('n') or an executable graph ('x'); 0: there is none. */
+    uint64_t (*graph_id)(const void *handle, char what);
+    int (*captures)(void); /* streams that record into a graph just now, their forks not counted */
+    /* Fills with elements of 1, 2 or 4 bytes (cudaMemsetParams). 0, or the runtime's error. */
+    int (*fill)(void *to, size_t pitch, unsigned value, unsigned element, size_t width,
+                size_t height, void *stream);
 } emu_doors;
 
 /* Exported by each libcudart. */

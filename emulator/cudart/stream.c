@@ -53,6 +53,12 @@ static void wait_until(double at) {
     pthread_mutex_unlock(&door.lock);
 }
 
+void door_occupy(door_stream *stream, double end_s) {
+    pthread_mutex_lock(&door.lock);
+    occupy(stream, later(stream->ready_s, end_s));
+    pthread_mutex_unlock(&door.lock);
+}
+
 double door_now(void) {
     pthread_mutex_lock(&door.lock);
     double now = door.now_s;
@@ -79,6 +85,8 @@ door_stream *door_find_stream(cudaStream_t handle, door_device *current) {
         return &current->legacy;
     if (handle == cudaStreamPerThread)
         return &current->per_thread;
+    if (handle == door_self.lane)
+        return handle;
     pthread_mutex_lock(&door.lock);
     door_stream *s = door.streams;
     while (s && s != handle)
@@ -146,8 +154,11 @@ DOOR_EXPORT(cudaError_t, cudaStreamDestroy, cudaStream_t handle) {
     if (found)
         *link = found->next;
     pthread_mutex_unlock(&door.lock);
-    if (found)
+    if (found) {
         tell_stream(found, false);
+        door_capture_leave(found);
+        free(found->tips);
+    }
     free(found);
     return door_return(found ? cudaSuccess : cudaErrorInvalidResourceHandle);
 }
@@ -165,7 +176,7 @@ static cudaError_t enter_stream(cudaStream_t handle, door_stream **stream) {
 static cudaError_t synchronize(cudaStream_t handle) {
     door_stream *s;
     cudaError_t error = enter_stream(handle, &s);
-    if (error)
+    if (error || (error = door_await(s)))
         return error;
     pthread_mutex_lock(&door.lock);
     double ready_s = s->legacy ? later(s->ready_s, s->device->blocking_s) : s->ready_s;
@@ -208,23 +219,11 @@ STREAM_FACT(get_flags, unsigned, s->flags)
 STREAM_FACT(get_priority, int, s->priority)
 STREAM_FACT(get_id, unsigned long long, s->id)
 STREAM_FACT(get_device, int, s->device->index)
-STREAM_FACT(get_capturing, int, (s = NULL, 0))
 EXPORT_STREAM(cudaStreamGetFlags, get_flags(stream, flags), cudaStream_t stream, unsigned *flags)
 EXPORT_STREAM(cudaStreamGetPriority, get_priority(stream, priority), cudaStream_t stream,
               int *priority)
 EXPORT_STREAM(cudaStreamGetId, get_id(stream, id), cudaStream_t stream, unsigned long long *id)
 EXPORT_STREAM(cudaStreamGetDevice, get_device(stream, device), cudaStream_t stream, int *device)
-EXPORT_STREAM(cudaStreamIsCapturing, get_capturing(stream, status), cudaStream_t stream,
-              int *status)
-/* No stream ever captures; the further results are for those that do, and are left alone. */
-EXPORT_STREAM(cudaStreamGetCaptureInfo, get_capturing(stream, status), cudaStream_t stream,
-              int *status)
-#if DOOR_CUDART < 13
-EXPORT_STREAM(cudaStreamGetCaptureInfo_v2, get_capturing(stream, status), cudaStream_t stream,
-              int *status)
-EXPORT_STREAM(cudaStreamGetCaptureInfo_v3, get_capturing(stream, status), cudaStream_t stream,
-              int *status)
-#endif
 
 /* Hints that change nothing here. */
 static cudaError_t accept(cudaStream_t handle) {
@@ -253,6 +252,10 @@ static cudaError_t launch_host(cudaStream_t handle, void (*function)(void *), vo
         return error;
     if (!function)
         return cudaErrorInvalidValue;
+    if ((error = door_enqueue(s)))
+        return error;
+    if (s->capture)
+        return door_capture_host(s, function, data);
     function(data);
     return cudaSuccess;
 }
@@ -268,6 +271,8 @@ static cudaError_t add_callback(cudaStream_t handle, stream_callback callback, v
         return error;
     if (!callback)
         return cudaErrorInvalidValue;
+    if (s->capture || (error = door_enqueue(s))) /* graphs have no such callbacks */
+        return error ? error : door_await(s);
     callback(handle, cudaSuccess, data);
     return cudaSuccess;
 }
@@ -277,7 +282,7 @@ EXPORT_STREAM(cudaStreamAddCallback, ((void)flags, add_callback(stream, callback
 /* ---- Events -----------------------------------------------------------------------------------
  */
 
-static door_event *find_event(cudaEvent_t handle) {
+door_event *door_find_event(cudaEvent_t handle) {
     pthread_mutex_lock(&door.lock);
     door_event *e = door.events;
     while (e && e != handle)
@@ -319,36 +324,53 @@ DOOR_EXPORT(cudaError_t, cudaEventDestroy, cudaEvent_t handle) {
     while (*link && *link != handle)
         link = &(*link)->next;
     found = *link;
-    if (found)
+    if (found) {
         *link = found->next;
+        free(found->tips);
+    }
     pthread_mutex_unlock(&door.lock);
     free(found);
     return door_return(found ? cudaSuccess : cudaErrorInvalidResourceHandle);
 }
 
-static cudaError_t record(cudaEvent_t handle, cudaStream_t stream) {
+enum { EXTERNAL = 1 }; /* of an event that is recorded, or waited for, outside its capture */
+
+static cudaError_t record(cudaEvent_t handle, cudaStream_t stream, unsigned flags) {
     door_stream *s;
     cudaError_t error = enter_stream(stream, &s);
-    door_event *e = error ? NULL : find_event(handle);
+    door_event *e = error ? NULL : door_find_event(handle);
     if (error)
         return error;
     if (!e || e->device != s->device)
         return cudaErrorInvalidResourceHandle;
+    if ((error = door_enqueue(s)))
+        return error;
+    if (s->capture)
+        return door_capture_event(s, e, (flags & EXTERNAL) != 0);
+    e->capture = 0;
     e->time_s = door_schedule(s, NULL, DOOR_EVENT_S, false) + DOOR_EVENT_S;
     e->recorded = true;
     return cudaSuccess;
 }
-EXPORT_STREAM(cudaEventRecord, record(event, stream), cudaEvent_t event, cudaStream_t stream)
-EXPORT_STREAM(cudaEventRecordWithFlags, ((void)flags, record(event, stream)), cudaEvent_t event,
+EXPORT_STREAM(cudaEventRecord, record(event, stream, 0), cudaEvent_t event, cudaStream_t stream)
+EXPORT_STREAM(cudaEventRecordWithFlags, record(event, stream, flags), cudaEvent_t event,
               cudaStream_t stream, unsigned flags)
+
+/* What was captured has not happened, so nobody can ask whether it has. */
+static cudaError_t may_ask(const door_event *e) {
+    cudaError_t spoiled = door_unsafe();
+    return e->capture ? cudaErrorCapturedEvent : spoiled;
+}
 
 static cudaError_t wait_event(cudaEvent_t handle) {
     cudaError_t error = door_enter(NULL);
     if (error)
         return error;
-    door_event *e = find_event(handle);
+    door_event *e = door_find_event(handle);
     if (!e)
         return cudaErrorInvalidResourceHandle;
+    if ((error = may_ask(e)))
+        return error;
     if (e->recorded)
         wait_until(e->time_s);
     door_drain_printf(e->device);
@@ -363,30 +385,36 @@ DOOR_EXPORT(cudaError_t, cudaEventQuery, cudaEvent_t event) {
     return door_return(wait_event(event));
 }
 
-static cudaError_t stream_wait(cudaStream_t stream, cudaEvent_t handle) {
+static cudaError_t stream_wait(cudaStream_t stream, cudaEvent_t handle, unsigned flags) {
     door_stream *s;
     cudaError_t error = enter_stream(stream, &s);
     if (error)
         return error;
-    door_event *e = find_event(handle);
+    door_event *e = door_find_event(handle);
     if (!e)
         return cudaErrorInvalidResourceHandle;
+    if ((error = door_enqueue(s)))
+        return error;
+    if (s->capture || e->capture)
+        return door_capture_wait(s, e, (flags & EXTERNAL) != 0);
     pthread_mutex_lock(&door.lock);
     if (e->recorded)
         occupy(s, later(s->ready_s, e->time_s));
     pthread_mutex_unlock(&door.lock);
     return cudaSuccess;
 }
-EXPORT_STREAM(cudaStreamWaitEvent, ((void)flags, stream_wait(stream, event)), cudaStream_t stream,
+EXPORT_STREAM(cudaStreamWaitEvent, stream_wait(stream, event, flags), cudaStream_t stream,
               cudaEvent_t event, unsigned flags)
 
 static cudaError_t elapsed(float *milliseconds, cudaEvent_t from, cudaEvent_t to) {
     cudaError_t error = door_enter(NULL);
     if (error)
         return error;
-    door_event *a = find_event(from), *b = find_event(to);
+    door_event *a = door_find_event(from), *b = door_find_event(to);
     if (!milliseconds)
         return cudaErrorInvalidValue;
+    if ((a && a->capture) || (b && b->capture))
+        return cudaErrorCapturedEvent;
     if (!a || !b || (a->flags | b->flags) & cudaEventDisableTiming || !a->recorded || !b->recorded)
         return cudaErrorInvalidResourceHandle;
     *milliseconds = (float)((b->time_s - a->time_s) * 1e3);
