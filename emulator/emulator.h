@@ -104,6 +104,19 @@ emu_status emu_memory_unregister_host(emu_device *device, void *address);
 bool emu_memory_find(const emu_device *device, uint64_t address, uint64_t *base, uint64_t *size,
                      emu_memory_kind *kind);
 uint64_t emu_memory_used(const emu_device *device); /* bytes that count against the capacity */
+/* Lets DEVICE's kernels reach all memory of PEER (counts.peer_bytes, past the cache models), or no
+ * longer. False: it is so already, or there is no memory to note it. PEER must not be destroyed while
+ * it is allowed, and no launch on DEVICE may be in progress. */
+bool emu_peer_allow(emu_device *device, emu_device *peer);
+bool emu_peer_forbid(emu_device *device, emu_device *peer);
+/* Makes [ADDRESS, ADDRESS+SIZE), which the caller has mapped, memory of DEVICE, or (REMOTE) of another
+ * one that its kernels may reach; detach takes away what was attached within. Neither is charged
+ * against the capacity, and no launch on DEVICE may be in progress. */
+emu_status emu_memory_attach(emu_device *device, uint64_t address, uint64_t size, bool remote);
+void emu_memory_detach(emu_device *device, uint64_t address, uint64_t size);
+/* Charges BYTES that lie elsewhere against the capacity; false: there is not so much left. */
+bool emu_memory_charge(emu_device *device, uint64_t bytes);
+void emu_memory_refund(emu_device *device, uint64_t bytes);
 /* Bytes that malloc() in kernels may hand out in all; 8 MiB until it is set (cudaLimitMallocHeapSize). */
 void emu_device_set_heap_limit(emu_device *device, uint64_t bytes);
 
@@ -197,6 +210,7 @@ typedef struct emu_counts {
     uint64_t l2_read_sectors, l2_write_sectors, l2_hit_sectors, l2_miss_sectors; /* from the SMs */
     uint64_t dram_read_bytes, dram_write_bytes;
     uint64_t host_bytes;                     /* over the bus: pinned memory accessed by the kernel */
+    uint64_t peer_bytes;                     /* over links: other devices' memory */
     /* occupancy */
     double occupancy_theoretical;            /* resident warps / max warps; 0..1 */
     double waves;                            /* blocks / (blocks that fit the whole device) */

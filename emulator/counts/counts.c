@@ -369,6 +369,7 @@ static void put_instructions(line *l, const emu_counts *c) {
         {"shared_bank_conflicts", offsetof(emu_counts, shared_bank_conflicts)},
         {"l1_wavefronts", offsetof(emu_counts, l1_wavefronts)},
         {"host_bytes", offsetof(emu_counts, host_bytes)},
+        {"peer_bytes", offsetof(emu_counts, peer_bytes)},
     };
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
         member_count(l, fields[i].name, *(const uint64_t *)((const char *)c + fields[i].offset));

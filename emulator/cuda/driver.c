@@ -4,6 +4,7 @@
  */
 #include "emulator/cuda/driver.h"
 #include "emulator/cuda/find.h"
+#include "emulator/cudart/visible.h"
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -164,6 +165,7 @@ static const struct {
     {700, "CUDA_ERROR_ILLEGAL_ADDRESS"},
     {701, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES"},
     {702, "CUDA_ERROR_LAUNCH_TIMEOUT"},
+    {704, "CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED"},
     {705, "CUDA_ERROR_PEER_ACCESS_NOT_ENABLED"},
     {708, "CUDA_ERROR_PRIMARY_CONTEXT_ACTIVE"},
     {710, "CUDA_ERROR_ASSERT"},
@@ -253,15 +255,12 @@ DRIVER_EXPORT(cuDeviceGetName, char *name, int length, int device) {
 
 DRIVER_EXPORT(cuDeviceGetUuid_v2, char *uuid, int device) {
     emu_door_device found;
-    char text[17] = "";
     int error = device_at(device, &found);
     if (!error && !uuid)
         error = CUDA_ERROR_INVALID_VALUE;
-    if (error)
-        return error;
-    snprintf(text, sizeof text, "emulated %d", device);
-    memcpy(uuid, text, 16);
-    return CUDA_SUCCESS;
+    if (!error)
+        emu_device_uuid(found.physical, uuid, NULL);
+    return error;
 }
 
 DRIVER_EXPORT(cuDeviceGetUuid, char *uuid, int device) {
@@ -516,8 +515,25 @@ DRIVER_CALL(cuCtxGetLimit, runtime.cudaDeviceGetLimit(value, limit), size_t *val
 DRIVER_CALL(cuCtxSetLimit, runtime.cudaDeviceSetLimit(limit, value), unsigned limit, size_t value)
 DRIVER_CALL(cuCtxGetStreamPriorityRange, runtime.cudaDeviceGetStreamPriorityRange(least, greatest),
             int *least, int *greatest)
-DRIVER_CALL(cuCtxEnablePeerAccess, cudaErrorPeerAccessUnsupported, void *peer, unsigned flags)
-DRIVER_CALL(cuCtxDisablePeerAccess, cudaErrorPeerAccessNotEnabled, void *peer)
+
+/* Contexts of a device share its memory, and so what it may reach. */
+static cudaError_t peer_access(void *peer, unsigned flags, bool allow) {
+    cudaError_t (*enable)(int, unsigned) =
+        (cudaError_t(*)(int, unsigned))driver.doors->symbol("cudaDeviceEnablePeerAccess");
+    cudaError_t (*disable)(int) =
+        (cudaError_t(*)(int))driver.doors->symbol("cudaDeviceDisablePeerAccess");
+    driver_context c;
+    if (!look_at(peer, &c))
+        return (cudaError_t)CUDA_ERROR_INVALID_CONTEXT;
+    int error = switch_to(driver_current());
+    if (error)
+        return (cudaError_t)error;
+    if (c.device == driver_device())
+        return (cudaError_t)CUDA_ERROR_INVALID_CONTEXT;
+    return allow ? enable(c.device, flags) : disable(c.device);
+}
+DRIVER_CALL(cuCtxEnablePeerAccess, peer_access(peer, flags, true), void *peer, unsigned flags)
+DRIVER_CALL(cuCtxDisablePeerAccess, peer_access(peer, 0, false), void *peer)
 DRIVER_CALL(cuCtxSetCacheConfig, cudaSuccess, int config)
 DRIVER_CALL(cuCtxSetSharedMemConfig, cudaSuccess, int config)
 DRIVER_CALL(cuProfilerStart, runtime.cudaProfilerStart(), void)

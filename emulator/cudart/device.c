@@ -4,6 +4,7 @@
  * is what every current device has (limits of textures, grids) or 0.
  */
 #include "emulator/cudart/door.h"
+#include "emulator/cudart/visible.h"
 #include "emulator/memory/model.h"
 #include <dlfcn.h>
 #include <stdio.h>
@@ -11,6 +12,7 @@
 #include <string.h>
 
 enum { DRIVER_VERSION = DOOR_CUDART >= 13 ? 13000 : 12080, MAX_GRID_YZ = 65535, WARP = 32 };
+enum { MAX_WINDOW = 134213632 }; /* bytes of an access policy window, on every chip that has them */
 
 static door_device *device_at(int index) {
     return index >= 0 && index < door.device_count ? &door.device[index] : NULL;
@@ -145,7 +147,7 @@ static void fill_properties(const door_device *d, cudaDeviceProp *p) {
     const emu_device_spec *s = &d->profile.spec;
     memset(p, 0, sizeof *p);
     snprintf(p->name, sizeof p->name, "%s", s->name);
-    snprintf(p->uuid, sizeof p->uuid, "emulated %d", d->index);
+    emu_device_uuid(d->physical, p->uuid, NULL);
     p->totalGlobalMem = s->memory_bytes;
     p->sharedMemPerBlock = s->shared_bytes_per_block;
     p->sharedMemPerBlockOptin = s->shared_bytes_per_block_optin;
@@ -168,13 +170,17 @@ static void fill_properties(const door_device *d, cudaDeviceProp *p) {
     p->maxBlocksPerMultiProcessor = (int)s->max_blocks_per_sm;
     p->memoryBusWidth = s->memory_bus_bits;
     p->l2CacheSize = s->l2_bytes > INT32_MAX ? INT32_MAX : (int)s->l2_bytes;
-    p->pciBusID = d->index + 1;
+    p->pciBusID = d->physical + 1;
     p->asyncEngineCount = 2;
     p->canMapHostMemory = p->concurrentKernels = p->unifiedAddressing = 1;
     p->streamPrioritiesSupported = p->globalL1CacheSupported = p->localL1CacheSupported = 1;
     p->managedMemory = p->concurrentManagedAccess = p->computePreemptionSupported = 1;
     p->canUseHostPointerForRegisteredMem = p->cooperativeLaunch = 1;
     p->hostRegisterSupported = p->memoryPoolsSupported = 1;
+    if (s->cc_major >= 8) { /* of the L2 three quarters may be set aside */
+        p->persistingL2CacheMaxSize = p->l2CacheSize / 4 * 3;
+        p->accessPolicyMaxWindowSize = MAX_WINDOW;
+    }
     fill_textures(p);
 #if DOOR_CUDART < 13
     fill_clocks(s, p);
@@ -305,8 +311,8 @@ static bool attribute(const door_device *d, int number, int *value) {
         {100, 0},
         {101, 0},
         {106, p.maxBlocksPerMultiProcessor},
-        {108, 0},
-        {109, 0},
+        {108, p.persistingL2CacheMaxSize},
+        {109, p.accessPolicyMaxWindowSize},
         {111, (int)p.reservedSharedMemPerBlock},
         {112, 0},
         {113, 0},
@@ -352,20 +358,26 @@ DOOR_EXPORT(cudaError_t, cudaDeviceGetPCIBusId, char *text, int length, int devi
     if (!error && (!text || length < 13))
         error = cudaErrorInvalidValue;
     if (!error)
-        snprintf(text, (size_t)length, "0000:%02x:00.0", (unsigned)device + 1);
+        snprintf(text, (size_t)length, "0000:%02x:00.0", (unsigned)device_at(device)->physical + 1);
     return door_return(error);
 }
 
 DOOR_EXPORT(cudaError_t, cudaDeviceGetByPCIBusId, int *device, const char *text) {
-    unsigned bus;
+    unsigned bus = 0;
     cudaError_t error = door_enter_query();
     if (!error && (!device || !text))
         error = cudaErrorInvalidValue;
-    if (!error && (sscanf(text, "%*x:%x:", &bus) != 1 || !device_at((int)bus - 1)))
-        error = cudaErrorInvalidDevice;
-    if (!error)
-        *device = (int)bus - 1;
-    return door_return(error);
+    if (error)
+        return door_return(error);
+    /* "domain:bus:device.function", without a domain, or without a function */
+    if (sscanf(text, "%*x:%x:%*x", &bus) != 1 && sscanf(text, "%x:%*x", &bus) != 1)
+        return door_return(cudaErrorInvalidDevice);
+    for (int i = 0; i < door.device_count; i++)
+        if (door.device[i].physical + 1 == (int)bus) {
+            *device = i;
+            return cudaSuccess;
+        }
+    return door_return(cudaErrorInvalidDevice);
 }
 
 /* ---- The current device -----------------------------------------------------------------------
@@ -396,6 +408,7 @@ static cudaError_t reset(void) {
     door_device *d = &door.device[door_self.device];
     if (d->emu)
         door_tell_context(d, false);
+    door_forget_peer(d);
     pthread_mutex_lock(&d->run);
     door_drain_printf(d);
     door_unload(d);
@@ -485,47 +498,6 @@ DOOR_EXPORT(cudaError_t, cudaProfilerStart, void) {
 
 DOOR_EXPORT(cudaError_t, cudaProfilerStop, void) {
     return door_return(door_enter(NULL));
-}
-
-/* ---- Peers: copies between devices work, access does not ----------------------------------------
- */
-
-DOOR_EXPORT(cudaError_t, cudaDeviceCanAccessPeer, int *can, int device, int peer) {
-    cudaError_t error = door_enter_query();
-    if (!error && (!device_at(device) || !device_at(peer)))
-        error = cudaErrorInvalidDevice;
-    if (!error && !can)
-        error = cudaErrorInvalidValue;
-    if (!error)
-        *can = 0;
-    return door_return(error);
-}
-
-DOOR_EXPORT(cudaError_t, cudaDeviceEnablePeerAccess, int peer, unsigned flags) {
-    (void)flags;
-    cudaError_t error = door_enter(NULL);
-    if (!error)
-        error = device_at(peer) ? cudaErrorPeerAccessUnsupported : cudaErrorInvalidDevice;
-    return door_return(error);
-}
-
-DOOR_EXPORT(cudaError_t, cudaDeviceDisablePeerAccess, int peer) {
-    cudaError_t error = door_enter(NULL);
-    if (!error)
-        error = device_at(peer) ? cudaErrorPeerAccessNotEnabled : cudaErrorInvalidDevice;
-    return door_return(error);
-}
-
-DOOR_EXPORT(cudaError_t, cudaDeviceGetP2PAttribute, int *value, int number, int from, int to) {
-    (void)number;
-    cudaError_t error = door_enter_query();
-    if (!error && (!device_at(from) || !device_at(to)))
-        error = cudaErrorInvalidDevice;
-    if (!error && (!value || from == to))
-        error = cudaErrorInvalidValue;
-    if (!error)
-        *value = 0;
-    return door_return(error);
 }
 
 /* ---- The driver: the door beside this one, where it is loaded ----------------------------------

@@ -4,6 +4,7 @@
  * how errors travel.
  */
 #include "emulator/cudart/door.h"
+#include "emulator/cudart/visible.h"
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -85,9 +86,10 @@ static void init_stream(door_stream *stream, door_device *device, bool legacy) {
     *stream = (door_stream){.device = device, .legacy = legacy};
 }
 
-static void init_device(int index, const emu_profile *profile) {
+static void init_device(int index, int physical, const emu_profile *profile) {
     door_device *d = &door.device[index];
     d->index = index;
+    d->physical = physical;
     d->profile = *profile;
     pthread_mutex_init(&d->run, NULL);
     init_stream(&d->legacy, d, true);
@@ -102,6 +104,14 @@ static void init_device(int index, const emu_profile *profile) {
     d->pool = &d->default_pool;
 }
 
+static void set_devices(const emu_profile *profiles) {
+    const char *list = getenv("CUDA_VISIBLE_DEVICES");
+    int order[DOOR_DEVICES];
+    door.device_count = emu_visible_devices(list, door.machine_count, order);
+    for (int i = 0; i < door.machine_count; i++)
+        init_device(i, order[i], &profiles[order[i]]);
+}
+
 static rp_code read_devices(rp_error *error) {
     const char *list = getenv("ROOFPROF_EMU_DEVICE");
     rp_hwdb *db = NULL;
@@ -112,9 +122,9 @@ static rp_code read_devices(rp_error *error) {
                        "`roofprof --emulate DEVICE`, or set ROOFPROF_EMU_DEVICE");
     rp_code code = rp_hwdb_load(&db, getenv("ROOFPROF_EMU_HWDB"), error);
     if (code == RP_OK)
-        code = emu_profiles_parse(db, list, &profiles, &door.device_count, error);
-    for (int i = 0; code == RP_OK && i < door.device_count; i++)
-        init_device(i, &profiles[i]);
+        code = emu_profiles_parse(db, list, &profiles, &door.machine_count, error);
+    if (code == RP_OK)
+        set_devices(profiles);
     free(profiles);
     rp_hwdb_free(db);
     return code;
@@ -191,10 +201,21 @@ static void note_end(void) {
     atomic_store(&door.ending, true);
 }
 
+static void refuse_hidden(void) {
+    door_say("warning",
+             "CUDA_VISIBLE_DEVICES is \"%s\", which hides every emulated device (there %s %d); "
+             "unset it",
+             getenv("CUDA_VISIBLE_DEVICES"), door.machine_count == 1 ? "is" : "are",
+             door.machine_count);
+    door.start_error = cudaErrorNoDevice;
+}
+
 static void start(void) {
     atexit(note_end); /* runs before modules that were there already are unregistered */
     read_options();
     list_devices();
+    if (!door.start_error && !door.device_count)
+        refuse_hidden();
     if (!door.start_error)
         open_counts_file();
     door.started = true;

@@ -70,12 +70,14 @@ typedef struct door_event {
 
 typedef struct door_pool {
     door_device *device;
-    uint64_t attribute[9]; /* by cudaMemPoolAttr */
+    uint64_t attribute[9];    /* by cudaMemPoolAttr */
+    int access[DOOR_DEVICES]; /* that other devices were given */
     struct door_pool *next;
 } door_pool;
 
 struct door_device {
-    int index;
+    int index;    /* as the program counts: those that it sees, in its order */
+    int physical; /* as the machine counts: what UUIDs, PCI addresses and NVML go by */
     emu_profile profile;
     emu_device *_Atomic emu; /* NULL until first used */
     pthread_mutex_t run;
@@ -108,8 +110,8 @@ typedef struct door_state {
     cudaError_t start_error;
     emu_options options;
     bool progress;
-    door_device device[DOOR_DEVICES];
-    int device_count;
+    door_device device[DOOR_DEVICES]; /* those that are hidden come last */
+    int device_count, machine_count;  /* visible; all */
     emu_counts_file *file; /* NULL: none asked for */
     double now_s;          /* the host's place on the virtual clock */
     uint64_t next_stream, next_launch, next_kernel;
@@ -212,6 +214,12 @@ void door_wait_device(door_device *device);
 /* The host's place on the virtual clock, seconds. Takes door.lock. */
 double door_now(void);
 
+/* ---- peer.c ---- */
+
+/* Lets kernels on DEVICE reach the memory of PEER. */
+cudaError_t door_allow_peer(door_device *device, door_device *peer);
+/* No device reaches PEER, which is about to go, any more. */
+void door_forget_peer(const door_device *peer);
 /* The stream is busy until END_S. Takes door.lock. */
 void door_occupy(door_stream *stream, double end_s);
 door_event *door_find_event(cudaEvent_t handle);

@@ -383,6 +383,7 @@ EXPORT_MANAGED(cudaMemPrefetchAsync_v2_ptsz)
 /* ---- Stream-ordered allocation
  * ---------------------------------------------------------------------- */
 
+enum { READ_AND_WRITE = 3 }; /* cudaMemAccessFlagsProtReadWrite */
 enum {
     POOL_RELEASE_THRESHOLD = 4,
     POOL_RESERVED = 5,
@@ -634,23 +635,43 @@ DOOR_EXPORT(cudaError_t, cudaMemPoolTrimTo, cudaMemPool_t pool, size_t keep) {
     return door_return(error ? error : p ? cudaSuccess : cudaErrorInvalidValue);
 }
 
+/* Access to a pool is access to all of its device's memory here, and stays when it is taken away: a
+ * block is not known to be its pool's. */
+static cudaError_t set_access(door_pool *pool, const cudaMemAccessDesc *a) {
+    door_device *d;
+    cudaError_t error =
+        a->location.type == 1 ? enter_device(a->location.id, &d) : cudaErrorInvalidValue;
+    if (error)
+        return error;
+    if (d == pool->device)
+        return a->flags == READ_AND_WRITE ? cudaSuccess : cudaErrorInvalidValue;
+    if (a->flags)
+        error = door_allow_peer(d, pool->device);
+    if (error && error != cudaErrorPeerAccessAlreadyEnabled)
+        return error;
+    pool->access[d->index] = a->flags;
+    return cudaSuccess;
+}
+
 DOOR_EXPORT(cudaError_t, cudaMemPoolSetAccess, cudaMemPool_t pool, const cudaMemAccessDesc *list,
             size_t count) {
     cudaError_t error = door_enter_query();
     if (!error && (!find_pool(pool) || (count && !list)))
         error = cudaErrorInvalidValue;
     for (size_t i = 0; !error && i < count; i++)
-        if (list[i].location.id != pool->device->index && list[i].flags)
-            error = cudaErrorPeerAccessUnsupported;
+        error = set_access(pool, &list[i]);
     return door_return(error);
 }
 
 DOOR_EXPORT(cudaError_t, cudaMemPoolGetAccess, int *flags, cudaMemPool_t pool,
             const cudaMemLocation *location) {
     cudaError_t error = door_enter_query();
-    if (!error && (!flags || !location || !find_pool(pool)))
+    door_device *d;
+    if (!error && (!flags || !location || location->type != 1 || !find_pool(pool)))
         error = cudaErrorInvalidValue;
     if (!error)
-        *flags = location->id == pool->device->index ? 3 : 0; /* read and write */
+        error = enter_device(location->id, &d);
+    if (!error)
+        *flags = d == pool->device ? READ_AND_WRITE : pool->access[d->index];
     return door_return(error);
 }

@@ -221,12 +221,11 @@ static int table_device_count(void) {
     return door.device_count;
 }
 
-static bool table_device(int index, emu_door_device *out) {
-    if (index < 0 || index >= door.device_count)
-        return false;
-    door_device *d = &door.device[index];
+static void describe(door_device *d, emu_door_device *out) {
     pthread_mutex_lock(&door.lock);
     *out = (emu_door_device){.spec = &d->profile.spec,
+                             .index = d->index < door.device_count ? d->index : -1,
+                             .physical = d->physical,
                              .pci_id = d->profile.pci_id,
                              .tdp_w = d->profile.tdp_w,
                              .pcie_bytes_per_s = d->profile.pcie_bytes_per_s,
@@ -236,7 +235,26 @@ static bool table_device(int index, emu_door_device *out) {
                              .busy_s = d->busy_s};
     pthread_mutex_unlock(&door.lock);
     out->active = context_device(d) >= 0;
+}
+
+static bool table_device(int index, emu_door_device *out) {
+    if (index < 0 || index >= door.device_count)
+        return false;
+    describe(&door.device[index], out);
     return true;
+}
+
+static int table_machine_count(void) {
+    return door.machine_count;
+}
+
+static bool table_machine_device(int physical, emu_door_device *out) {
+    for (int i = 0; i < door.machine_count; i++)
+        if (door.device[i].physical == physical) {
+            describe(&door.device[i], out);
+            return true;
+        }
+    return false;
 }
 
 static int table_open_device(int index) {
@@ -327,6 +345,8 @@ const emu_doors *emu_doors_table(void) {
                                     .module_loaded = table_module_loaded,
                                     .device_count = table_device_count,
                                     .device = table_device,
+                                    .machine_count = table_machine_count,
+                                    .machine_device = table_machine_device,
                                     .now_s = door_now,
                                     .say = table_say,
                                     .observe = table_observe,

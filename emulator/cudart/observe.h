@@ -146,6 +146,8 @@ typedef struct emu_observer {
 /* A device's place in the table of a machine's. */
 typedef struct emu_door_device {
     const emu_device_spec *spec;
+    int index;    /* as the program counts; -1: it does not see this one */
+    int physical; /* as the machine counts */
     const char *pci_id;      /* "2330"; "" not known */
     double tdp_w;            /* 0 not known */
     double pcie_bytes_per_s; /* 0 not known */
@@ -166,6 +168,9 @@ typedef struct emu_doors {
     bool (*module_loaded)(void); /* ever, on any device */
     int (*device_count)(void);
     bool (*device)(int index, emu_door_device *out);
+    /* The machine's devices, whether the program sees them or not. */
+    int (*machine_count)(void);
+    bool (*machine_device)(int physical, emu_door_device *out);
     double (*now_s)(void);
     /* One line on stderr, and a note in the counts file. */
     void (*say)(const char *severity, const char *text);

@@ -247,7 +247,10 @@ typedef struct emu_range {
     emu_memory_kind kind;
     bool registered; /* host memory of the program's own */
     bool heap;       /* of device-side malloc */
+    bool attached;   /* mapped by the front door, see emu_memory_attach */
 } emu_range;
+
+enum { EMU_MOST_PEERS = 15 };
 
 typedef struct emu_arena { /* one reserved stretch of addresses */
     uint64_t base, size;
@@ -261,6 +264,8 @@ struct emu_device {
     pthread_mutex_t memory_lock;
     emu_range *range; /* sorted by base */
     int range_count, range_capacity;
+    emu_device *peer[EMU_MOST_PEERS]; /* whose memory this one's kernels may reach */
+    int peer_count;
     uint64_t used;
     int poison_file;
     uint64_t parameters; /* address of the parameter block of the launch in progress */
@@ -282,7 +287,8 @@ struct emu_device {
 
 bool emu_memory_open(emu_device *device, emu_fault *fault);
 void emu_memory_close(emu_device *device);
-/* Range around ADDRESS, copied; false if none. Thread-safe. */
+/* Range around ADDRESS, of this device or one whose memory it may reach, copied; false if none.
+ * Thread-safe. */
 bool emu_memory_range(emu_device *device, uint64_t address, emu_range *range);
 
 /* Device-side malloc and free. 0: the heap's limit or the device's memory is used up; false: no

@@ -193,7 +193,7 @@ emu_status emu_memory_free(emu_device *device, uint64_t address, emu_fault *faul
     pthread_mutex_lock(&device->memory_lock);
     int i = first_after(device, address);
     if (i == device->range_count || device->range[i].base != address ||
-        device->range[i].registered || device->range[i].heap) {
+        device->range[i].registered || device->range[i].heap || device->range[i].attached) {
         status = emu_fail(fault, EMU_ILLEGAL_ADDRESS,
                           "0x%llx is not the start of an allocation that is in use",
                           (unsigned long long)address);
@@ -238,7 +238,7 @@ emu_status emu_memory_unregister_host(emu_device *device, void *address) {
     return status;
 }
 
-bool emu_memory_range(emu_device *device, uint64_t address, emu_range *range) {
+static bool find_own(emu_device *device, uint64_t address, emu_range *range) {
     pthread_mutex_lock(&device->memory_lock);
     int i = first_after(device, address);
     bool found = i < device->range_count && device->range[i].base <= address;
@@ -248,11 +248,22 @@ bool emu_memory_range(emu_device *device, uint64_t address, emu_range *range) {
     return found;
 }
 
+/* A peer's host memory is known to all devices anyway. */
+bool emu_memory_range(emu_device *device, uint64_t address, emu_range *range) {
+    if (find_own(device, address, range))
+        return true;
+    for (int i = 0; i < device->peer_count; i++)
+        if (find_own(device->peer[i], address, range) && range->kind != EMU_MEMORY_HOST &&
+            !range->attached) /* who may reach that is said for each device */
+            return true;
+    return false;
+}
+
 bool emu_memory_find(const emu_device *device, uint64_t address, uint64_t *base, uint64_t *size,
                      emu_memory_kind *kind) {
     emu_range range;
     /* the lock is the only thing that is written */
-    if (!emu_memory_range((emu_device *)(uintptr_t)device, address, &range))
+    if (!find_own((emu_device *)(uintptr_t)device, address, &range))
         return false;
     if (base)
         *base = range.base;
@@ -269,6 +280,87 @@ uint64_t emu_memory_used(const emu_device *device) {
     uint64_t used = device->used;
     pthread_mutex_unlock(&writable->memory_lock);
     return used;
+}
+
+/* ---- Other devices' memory, and memory that the front door maps --------------------------------
+ */
+
+static int peer_at(const emu_device *device, const emu_device *peer) {
+    for (int i = 0; i < device->peer_count; i++)
+        if (device->peer[i] == peer)
+            return i;
+    return -1;
+}
+
+bool emu_peer_allow(emu_device *device, emu_device *peer) {
+    if (device == peer || device->peer_count == EMU_MOST_PEERS || peer_at(device, peer) >= 0)
+        return false;
+    if (device->traffic && !emu_traffic_add_place(device->traffic, peer->device_arena.base,
+                                                  peer->device_arena.size, true))
+        return false;
+    device->peer[device->peer_count++] = peer;
+    return true;
+}
+
+bool emu_peer_forbid(emu_device *device, emu_device *peer) {
+    int i = peer_at(device, peer);
+    if (i < 0)
+        return false;
+    device->peer[i] = device->peer[--device->peer_count];
+    if (device->traffic)
+        emu_traffic_remove_places(device->traffic, peer->device_arena.base,
+                                  peer->device_arena.size);
+    return true;
+}
+
+emu_status emu_memory_attach(emu_device *device, uint64_t address, uint64_t size, bool remote) {
+    emu_status status = EMU_OK;
+    pthread_mutex_lock(&device->memory_lock);
+    int i = first_after(device, address);
+    bool overlaps = i < device->range_count && device->range[i].base < address + size;
+    if (size == 0 || address + size < address || overlaps)
+        status = EMU_ILLEGAL_ADDRESS;
+    else if (device->traffic && !emu_traffic_add_place(device->traffic, address, size, remote))
+        status = EMU_OUT_OF_MEMORY;
+    else if (!insert_range(
+                 device, i,
+                 (emu_range){
+                     .base = address, .size = size, .kind = EMU_MEMORY_DEVICE, .attached = true}))
+        status = EMU_OUT_OF_MEMORY;
+    pthread_mutex_unlock(&device->memory_lock);
+    return status;
+}
+
+void emu_memory_detach(emu_device *device, uint64_t address, uint64_t size) {
+    pthread_mutex_lock(&device->memory_lock);
+    for (int i = first_after(device, address); i < device->range_count;) {
+        const emu_range *range = &device->range[i];
+        if (range->base >= address + size)
+            break;
+        if (range->attached && range->base >= address &&
+            range->base + range->size <= address + size)
+            remove_range(device, i);
+        else
+            i++;
+    }
+    if (device->traffic)
+        emu_traffic_remove_places(device->traffic, address, size);
+    pthread_mutex_unlock(&device->memory_lock);
+}
+
+bool emu_memory_charge(emu_device *device, uint64_t bytes) {
+    pthread_mutex_lock(&device->memory_lock);
+    bool fits = bytes <= device->spec.memory_bytes - device->used;
+    if (fits)
+        device->used += bytes;
+    pthread_mutex_unlock(&device->memory_lock);
+    return fits;
+}
+
+void emu_memory_refund(emu_device *device, uint64_t bytes) {
+    pthread_mutex_lock(&device->memory_lock);
+    device->used -= bytes < device->used ? bytes : device->used;
+    pthread_mutex_unlock(&device->memory_lock);
 }
 
 /* ---- device-side malloc ------------------------------------------------------------------------

@@ -144,8 +144,14 @@ static void account_line(emu_traffic_sm *sm, access a, uint64_t line, unsigned s
     sm->sectors[a.op] += n;
     sm->l1_wavefronts++;
     if (a.space == EMU_GLOBAL && (line << LINE_SHIFT) - t->device_base >= t->device_size) {
-        sm->host_sectors += n;
-        return;
+        const traffic_place *place =
+            t->places ? emu_traffic_find_place(t, line << LINE_SHIFT) : NULL;
+        if (!place)
+            sm->host_sectors += n;
+        else if (place->remote)
+            sm->peer_sectors += n;
+        if (!place || place->remote)
+            return;
     }
     if (!t->model_caches)
         return;

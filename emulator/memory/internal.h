@@ -41,12 +41,17 @@ struct emu_traffic_sm {
     /* counters of this launch */
     uint64_t bytes[3][EMU_SPACES], requests[3][EMU_SPACES], sectors[3];
     uint64_t shared_wavefronts, shared_bank_conflicts, l1_wavefronts;
-    uint64_t l1_hit_sectors, l1_miss_sectors, host_sectors;
+    uint64_t l1_hit_sectors, l1_miss_sectors, host_sectors, peer_sectors;
 } __attribute__((aligned(64)));
 
 typedef struct slice_counts {
     uint64_t read, write, hit, miss, dram_read, dram_write; /* sectors */
 } __attribute__((aligned(64))) slice_counts;
+
+typedef struct traffic_place {
+    uint64_t base, size;
+    bool remote;
+} traffic_place;
 
 /* The hot code for one kind of host: see coalesce.c. */
 typedef struct traffic_code {
@@ -78,7 +83,12 @@ struct emu_traffic {
     atomic_int slices_done;
     atomic_ullong log_bytes;
     uint64_t device_base, device_size;
+    traffic_place *place; /* sorted by base, outside of that range */
+    int places, place_capacity;
 };
+
+/* The stretch around ADDRESS; NULL: it is the host's. */
+const traffic_place *emu_traffic_find_place(const emu_traffic *traffic, uint64_t address);
 
 /* Makes room in a full log; false: there is none, and the launch's cache counts are lost. */
 bool emu_traffic_grow_log(emu_traffic_sm *sm);

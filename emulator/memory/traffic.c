@@ -79,7 +79,51 @@ void emu_traffic_destroy(emu_traffic *traffic) {
     free(traffic->sm);
     free(traffic->l2);
     free(traffic->next_used);
+    free(traffic->place);
     free(traffic);
+}
+
+/* Index of the first place that ends after ADDRESS. */
+static int place_after(const emu_traffic *t, uint64_t address) {
+    int low = 0, high = t->places;
+    while (low < high) {
+        int middle = low + (high - low) / 2;
+        if (t->place[middle].base + t->place[middle].size <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+const traffic_place *emu_traffic_find_place(const emu_traffic *t, uint64_t address) {
+    int i = place_after(t, address);
+    return i < t->places && t->place[i].base <= address ? &t->place[i] : NULL;
+}
+
+bool emu_traffic_add_place(emu_traffic *t, uint64_t base, uint64_t size, bool remote) {
+    if (t->places == t->place_capacity) {
+        int capacity = t->place_capacity ? t->place_capacity * 2 : 16;
+        traffic_place *grown = realloc(t->place, (size_t)capacity * sizeof *grown);
+        if (!grown)
+            return false;
+        t->place = grown;
+        t->place_capacity = capacity;
+    }
+    int i = place_after(t, base);
+    memmove(t->place + i + 1, t->place + i, (size_t)(t->places - i) * sizeof *t->place);
+    t->place[i] = (traffic_place){base, size, remote};
+    t->places++;
+    return true;
+}
+
+void emu_traffic_remove_places(emu_traffic *t, uint64_t base, uint64_t size) {
+    int first = place_after(t, base), last = first;
+    while (last < t->places && t->place[last].base >= base &&
+           t->place[last].base + t->place[last].size <= base + size)
+        last++;
+    memmove(t->place + first, t->place + last, (size_t)(t->places - last) * sizeof *t->place);
+    t->places -= last - first;
 }
 
 void emu_traffic_set_device_range(emu_traffic *traffic, uint64_t base, uint64_t size) {
@@ -219,6 +263,7 @@ static void add_sm(emu_counts *counts, const emu_traffic_sm *sm) {
     counts->l1_hit_sectors += sm->l1_hit_sectors;
     counts->l1_miss_sectors += sm->l1_miss_sectors;
     counts->host_bytes += sm->host_sectors << SECTOR_SHIFT;
+    counts->peer_bytes += sm->peer_sectors << SECTOR_SHIFT;
 }
 
 static void add_slices(emu_counts *counts, const emu_traffic *t) {

@@ -51,6 +51,11 @@ void emu_traffic_destroy(emu_traffic *traffic);
 /* Device memory is [BASE, BASE+SIZE); global accesses outside it go to the host over the bus
  * (host_bytes) and past the cache models. Until this is called everything is device memory. */
 void emu_traffic_set_device_range(emu_traffic *traffic, uint64_t base, uint64_t size);
+/* Further stretches: device memory as well, or (REMOTE) that of another device, whose accesses go
+ * over the links between them (peer_bytes) and past the cache models. Not during a launch. False:
+ * no memory. remove takes away those that lie within [BASE, BASE+SIZE). */
+bool emu_traffic_add_place(emu_traffic *traffic, uint64_t base, uint64_t size, bool remote);
+void emu_traffic_remove_places(emu_traffic *traffic, uint64_t base, uint64_t size);
 
 /* A launch begins: shared memory takes its part of the unified L1 (SHARED_BYTES per block, the
  * kept-back part included, BLOCKS resident per SM). L1 is always empty at the start of a launch, as

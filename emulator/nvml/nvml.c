@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * NVML's door: libnvidia-ml.so.1 over the emulated devices, as much of it as monitors and profilers
- * ask for. Devices and memory are what the runtime's door of this process says; other processes are
- * not seen. Utilisation is the share of virtual time that kernels ran since it was last asked for.
- * An emulated device draws no power and never throttles: ROOFPROF_EMU_NVML, a list of NAME=VALUE,
- * makes it say that it does: power (W), temperature (C), throttle (bits of the clocks' event
- * reasons), clock and memory_clock (MHz). What is not said and cannot be known is refused as not
- * supported, as by a device without the sensor.
+ * ask for. It shows the machine: CUDA_VISIBLE_DEVICES hides nothing here. Devices and memory are
+ * what the runtime's door of this process says; other processes are not seen. Utilisation is the
+ * share of virtual time that kernels ran since it was last asked for. An emulated device draws no
+ * power and never throttles: ROOFPROF_EMU_NVML, a list of NAME=VALUE, makes it say that it does:
+ * power (W), temperature (C), throttle (bits of the clocks' event reasons), clock and memory_clock
+ * (MHz). What is not said and cannot be known is refused as not supported, as by a device without
+ * the sensor.
  */
 #include "emulator/cuda/find.h"
+#include "emulator/cudart/visible.h"
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -66,7 +68,7 @@ NVML_EXPORT(nvmlInit_v2, void) {
     if (!nvml.doors)
         return NVML_DRIVER_NOT_LOADED;
     nvml.doors->list_devices();
-    if (!nvml.doors->device_count())
+    if (!nvml.doors->machine_count())
         return NVML_DRIVER_NOT_LOADED;
     pthread_mutex_lock(&nvml.lock);
     nvml.users++;
@@ -112,7 +114,7 @@ static int look(void *handle, const void *out, emu_door_device *device) {
     if (error)
         return error;
     if (!out || d < nvml.device || d >= nvml.device + MAX_DEVICES ||
-        !nvml.doors->device(d->index, device))
+        !nvml.doors->machine_device(d->index, device))
         return NVML_INVALID_ARGUMENT;
     return NVML_SUCCESS;
 }
@@ -194,7 +196,7 @@ NVML_EXPORT(nvmlDeviceGetCount_v2, unsigned *count) {
     if (!error && !count)
         error = NVML_INVALID_ARGUMENT;
     if (!error)
-        *count = (unsigned)nvml.doors->device_count();
+        *count = (unsigned)nvml.doors->machine_count();
     return error;
 }
 
@@ -225,33 +227,23 @@ NVML_EXPORT(nvmlDeviceGetName, void *handle, char *name, unsigned length) {
     return error ? error : give_text(name, length, d.spec->name);
 }
 
-/* The driver's door gives the same bytes. */
-static void format_uuid(int index, char out[48]) {
-    char bytes[17] = "";
-    char *to = out + sprintf(out, "GPU-");
-    snprintf(bytes, sizeof bytes, "emulated %d", index);
-    for (int i = 0; i < 16; i++)
-        to += sprintf(to, i == 4 || i == 6 || i == 8 || i == 10 ? "-%02x" : "%02x",
-                      (unsigned char)bytes[i]);
-}
-
 NVML_EXPORT(nvmlDeviceGetUUID, void *handle, char *uuid, unsigned length) {
     emu_door_device d;
-    char text[48];
+    char bytes[16], text[EMU_UUID_TEXT];
     int error = look(handle, uuid, &d);
     if (error)
         return error;
-    format_uuid(((nvml_device *)handle)->index, text);
+    emu_device_uuid(d.physical, bytes, text);
     return give_text(uuid, length, text);
 }
 
 NVML_EXPORT(nvmlDeviceGetHandleByUUID, const char *uuid, void **handle) {
-    char text[48];
+    char bytes[16], text[EMU_UUID_TEXT];
     int error = ready();
     if (!error && (!uuid || !handle))
         error = NVML_INVALID_ARGUMENT;
-    for (int i = 0; !error && i < nvml.doors->device_count(); i++) {
-        format_uuid(i, text);
+    for (int i = 0; !error && i < nvml.doors->machine_count(); i++) {
+        emu_device_uuid(i, bytes, text);
         if (!strcmp(text, uuid)) {
             *handle = &nvml.device[i];
             return NVML_SUCCESS;
@@ -303,7 +295,7 @@ NVML_EXPORT(nvmlDeviceGetHandleByPciBusId_v2, const char *bus_id, void **handle)
     int error = ready();
     if (!error && (!bus_id || !handle || sscanf(bus_id, "%*x:%x:", &bus) != 1))
         error = NVML_INVALID_ARGUMENT;
-    if (!error && (bus == 0 || (int)bus > nvml.doors->device_count()))
+    if (!error && (bus == 0 || (int)bus > nvml.doors->machine_count()))
         error = NVML_NOT_FOUND;
     if (!error)
         *handle = &nvml.device[bus - 1];

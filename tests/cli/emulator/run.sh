@@ -3,6 +3,7 @@
 # One test program of the emulated device: builds programs/NAME.cu with nvcc against the shared
 # runtime, runs it behind the front door, and holds it against the comments in its source:
 #   // FLAGS: nvcc flags      // ALSO: a further source file     // DEVICES: what to emulate
+#   // DRIVER: it is linked with the driver's door too
 #   // EXIT: the program's exit code, if not 0
 #   // COUNTS: a piece of the counts file   // STDERR: and // STDOUT: a piece of the output
 # Usage: run.sh NVCC SOURCE_FOLDER DOOR_FOLDER WORK_FOLDER NAME. Exit 77: skipped, no nvcc.
@@ -14,13 +15,16 @@ said() { sed -n "s|^// $1: ||p" "$source/$name.cu"; }
 
 rm -rf "$work" && mkdir -p "$work" || exit 1
 also=$(said ALSO)
-# shellcheck disable=SC2046 # flags are words
-"$nvcc" -cudart shared -std=c++17 $(said FLAGS) -I "$source" -o "$work/program" \
+driver=
+[ -z "$(said DRIVER)" ] || driver="-Xlinker --allow-shlib-undefined -Xlinker $door/libcuda.so.1"
+# shellcheck disable=SC2046,SC2086 # flags are words
+"$nvcc" -cudart shared -std=c++17 $(said FLAGS) $driver -I "$source" -o "$work/program" \
     "$source/$name.cu" ${also:+"$source/$also"} >"$work/build" 2>&1 ||
     { cat "$work/build"; echo "does not build"; exit 1; }
 
 devices=$(said DEVICES)
 LD_PRELOAD="${PRELOAD_FIRST:+$PRELOAD_FIRST:}$door/libcudart.so.13" ASAN_OPTIONS=detect_leaks=0 \
+    LD_LIBRARY_PATH="$door${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" \
     ROOFPROF_EMU_DEVICE="${devices:-H100}" \
     ROOFPROF_EMU_COUNTS="$work/counts" ROOFPROF_EMU_THREADS=2 \
     "$work/program" >"$work/stdout" 2>"$work/stderr"

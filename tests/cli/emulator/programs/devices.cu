@@ -42,7 +42,11 @@ int main() {
     CHECK(strcmp(p[0].name, p[1].name) == 0 && strcmp(p[0].name, p[2].name) != 0);
     CHECK(p[0].major == 9 && p[2].major == 8);
     CUDA(cudaDeviceCanAccessPeer(&can, 0, 1));
+    CHECK(can);
+    CUDA(cudaDeviceCanAccessPeer(&can, 0, 2)); /* another chip */
     CHECK(!can);
+    EXPECT(cudaDeviceEnablePeerAccess(2, 0), cudaErrorPeerAccessUnsupported);
+    cudaGetLastError();
     CUDA(cudaMalloc(&a, sizeof host));
     CUDA(cudaMemset(a, 0, sizeof host));
     CUDA(cudaMallocHost(&pinned, sizeof host));
