@@ -6,6 +6,7 @@
 #include "emulator/cuda/find.h"
 #include "emulator/cudart/visible.h"
 #include <dlfcn.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -637,14 +638,37 @@ DRIVER_EXPORT(cuGetExportTable, const void **table, const void *id) {
     return CUDA_ERROR_NOT_SUPPORTED;
 }
 
-/* What SYMBOL meant before CUDA 13, where its arguments changed then; NULL: they did not. */
+/* What SYMBOL meant before a version of CUDA that changed its arguments; NULL: they did not change.
+ */
 static const char *old_version(const char *symbol, int version) {
-    static const char *const changed[][2] = {
-        {"cuCtxCreate", "_v2"}, {"cuMemAdvise", ""}, {"cuMemPrefetchAsync", ""}};
-    for (size_t i = 0; version < 13000 && i < sizeof changed / sizeof *changed; i++)
-        if (!strcmp(changed[i][0], symbol))
-            return changed[i][1];
-    return !strcmp(symbol, "cuGetProcAddress") && version < 12000 ? "" : NULL;
+    static const struct {
+        const char *name, *suffix;
+        int before;
+    } changed[] = {{"cuCtxCreate", "_v2", 13000},
+                   {"cuMemAdvise", "", 13000},
+                   {"cuMemPrefetchAsync", "", 13000},
+                   {"cuGetProcAddress", "", 12000},
+                   {"cuGraphInstantiate", "", 11000},
+                   {"cuGraphInstantiate", "_v2", 12000},
+                   {"cuGraphInstantiate", "WithFlags", INT_MAX},
+                   {"cuGraphExecUpdate", "", 12000},
+                   {"cuGraphAddKernelNode", "", 12000},
+                   {"cuGraphKernelNodeGetParams", "", 12000},
+                   {"cuGraphKernelNodeSetParams", "", 12000},
+                   {"cuGraphExecKernelNodeSetParams", "", 12000},
+                   {"cuGraphGetEdges", "", 12030},
+                   {"cuGraphNodeGetDependencies", "", 12030},
+                   {"cuGraphNodeGetDependentNodes", "", 12030},
+                   {"cuGraphAddDependencies", "", 12030},
+                   {"cuGraphRemoveDependencies", "", 12030},
+                   {"cuGraphAddNode", "", 12030},
+                   {"cuStreamGetCaptureInfo", "", 11030},
+                   {"cuStreamGetCaptureInfo", "_v2", 12030},
+                   {"cuStreamUpdateCaptureDependencies", "", 12030}};
+    for (size_t i = 0; i < sizeof changed / sizeof *changed; i++)
+        if (version < changed[i].before && !strcmp(changed[i].name, symbol))
+            return changed[i].suffix;
+    return NULL;
 }
 
 /* The version of SYMBOL that a program of VERSION means, the thread's own default stream first

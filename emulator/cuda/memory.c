@@ -316,19 +316,11 @@ DRIVER_STREAM(cuMemcpy3DAsync_v2, copy_box(c, false, stream), const driver_memcp
 /* ---- Fills -----------------------------------------------------------------------------------
  */
 
-/* The runtime's fill checks the place and accounts for it; a pattern wider than its byte is written
- * over what it wrote, which is safe because device memory is the host's and nothing runs behind. */
+/* The runtime's own fill, which knows wider elements than its functions do. */
 static cudaError_t fill(device_pointer to, size_t pitch, unsigned value, size_t element,
                         size_t width, size_t rows, cudaStream_t stream) {
-    size_t bytes;
-    if (to % element || __builtin_mul_overflow(width, element, &bytes))
-        return cudaErrorInvalidValue;
-    cudaError_t error =
-        runtime.cudaMemset2DAsync(pointer(to), pitch, (int)(value & 0xff), bytes, rows, stream);
-    for (size_t row = 0; !error && element > 1 && row < rows; row++)
-        for (size_t i = 0; i < width; i++)
-            memcpy((char *)pointer(to) + row * pitch + i * element, &value, element);
-    return error;
+    return (cudaError_t)driver_doors()->fill(pointer(to), pitch, value, (unsigned)element, width,
+                                             rows, stream);
 }
 
 #define FILL(bits, type)                                                                           \
