@@ -13,7 +13,7 @@ record_kernel client_last_kernel;
 char client_last_name[256];
 
 static const char ptx[] =
-    ".version 7.0\n.target sm_80\n.address_size 64\n"
+    ".version 7.0\n.target sm_70\n.address_size 64\n"
     ".global .align 4 .u32 answer = 42;\n"
     ".visible .entry add(.param .u64 a, .param .u64 b, .param .u64 c, .param .u32 n)\n"
     "{\n"

@@ -391,11 +391,14 @@ static void enabled_at_exit(void) {
 }
 
 static void tracing_and_profiling(void) {
+    uint8_t all;
     client_start();
     client_trace();
-    session_initialize();
-    CHECK(session_enable(&s) == 0);
-    CHECK(session_disable(&s) == 0 && session_deinitialize() == 0);
+    profiled_start();
+    CHECK(session_set(&s, RANGE_AUTO, REPLAY_KERNEL, 0) == 0 && session_start(&s) == 0);
+    client_launch(&program);
+    CHECK(session_stop(&s, &all, NULL) == 0 && session_decode(&s, NULL) == 0);
+    profiled_end();
     cu.cuptiActivityFlushAll(1);
 }
 
