@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Copies and fills. All of them are boxes of bytes (a plain copy is a box of one row), checked
- * against the allocations they touch, done at once, and placed on the virtual clock: over the bus
- * at its rate in the device's data, inside a device at DRAM's rate, both ways.
+ * against the allocations and arrays they touch, done at once, and placed on the virtual clock:
+ * over the bus at its rate in the device's data, inside a device at DRAM's rate, both ways.
  */
 #include "emulator/cudart/abi_graph.h"
+#include "emulator/cudart/array.h"
 #include "emulator/cudart/door.h"
 #include <stdint.h>
 #include <string.h>
@@ -14,6 +15,8 @@ typedef struct side {
     size_t pitch, slice; /* bytes between rows, between layers */
     bool known;          /* memory that a device knows of */
     door_place place;
+    const door_array *array; /* it is this array's, from byte X of row Y of slice Z on */
+    size_t x, y, z;
 } side;
 
 typedef struct box {
@@ -33,8 +36,25 @@ static bool extent_of(const side *s, box b, uint64_t *extent) {
            !__builtin_add_overflow(*extent, (uint64_t)b.width, extent);
 }
 
+/* Whether there are COUNT of SIZE from FROM on. */
+static bool fits(size_t from, size_t count, uint64_t size) {
+    return from <= size && count <= size - from;
+}
+
+static bool locate_in_array(side *s, box b) {
+    const emu_image *i = door_array_image(s->array);
+    const emu_texel texel = emu_array_get_spec(s->array->array)->texel;
+    s->known = true;
+    s->place = (door_place){s->array->device, EMU_MEMORY_DEVICE, emu_array_address(s->array->array),
+                            emu_array_bytes(s->array->array)};
+    return fits(s->x, b.width, (uint64_t)i->width * emu_texel_bytes(texel)) &&
+           fits(s->y, b.height, i->height) && fits(s->z, b.depth, i->depth);
+}
+
 /* Finds out where a side is, and that it lies inside one allocation if it is in any. */
 static bool locate(side *s, box b) {
+    if (s->array)
+        return locate_in_array(s, b);
     uint64_t extent, at = (uint64_t)(uintptr_t)s->base;
     s->known = door_find_memory(s->base, &s->place);
     return extent_of(s, b, &extent) && (!s->known || extent <= s->place.base + s->place.size - at);
@@ -67,11 +87,37 @@ static bool kind_holds(const side *to, const side *from, cudaMemcpyKind kind) {
     return false;
 }
 
+/* Between arrays a piece of a row at a time. */
+static void move_between(const side *to, const side *from, size_t y, size_t z, size_t width) {
+    char piece[1024];
+    for (size_t at = 0, n; at < width; at += n) {
+        n = width - at < sizeof piece ? width - at : sizeof piece;
+        emu_image_read(door_array_image(from->array), from->x + at, (uint32_t)(from->y + y),
+                       (uint32_t)(from->z + z), piece, n);
+        emu_image_write(door_array_image(to->array), to->x + at, (uint32_t)(to->y + y),
+                        (uint32_t)(to->z + z), piece, n);
+    }
+}
+
+static void move_row(const side *to, const side *from, size_t y, size_t z, size_t width) {
+    char *target = to->base + z * to->slice + y * to->pitch;
+    const char *source = from->base + z * from->slice + y * from->pitch;
+    if (to->array && from->array)
+        move_between(to, from, y, z, width);
+    else if (to->array)
+        emu_image_write(door_array_image(to->array), to->x, (uint32_t)(to->y + y),
+                        (uint32_t)(to->z + z), source, width);
+    else if (from->array)
+        emu_image_read(door_array_image(from->array), from->x, (uint32_t)(from->y + y),
+                       (uint32_t)(from->z + z), target, width);
+    else
+        memmove(target, source, width);
+}
+
 static void move_box(const side *to, const side *from, box b) {
     for (size_t z = 0; z < b.depth; z++)
         for (size_t y = 0; y < b.height; y++)
-            memmove(to->base + z * to->slice + y * to->pitch,
-                    from->base + z * from->slice + y * from->pitch, b.width);
+            move_row(to, from, y, z, b.width);
 }
 
 /* ---- The clock --------------------------------------------------------------------------------
@@ -123,11 +169,13 @@ static void tell_copy(const door_stream *stream, const transfer *t, const side *
     if (to->known) {
         e.to = to->place.kind;
         e.to_device = to->place.device->index;
+        e.to_array = to->array != NULL;
     }
     if (from && from->known) {
         e.from_known = true;
         e.from = from->place.kind;
         e.from_device = from->place.device->index;
+        e.from_array = from->array != NULL;
     }
     observer->copy(&e);
 }
@@ -157,6 +205,31 @@ static cudaPitchedPtr pitched(const side *s, box b) {
     return (cudaPitchedPtr){s->base, pitch, b.width, s->slice ? s->slice / pitch : b.height};
 }
 
+/* The bytes of an element of the arrays that a copy is of; 1: it is of none. */
+static size_t element_of(const side *to, const side *from) {
+    const door_array *a = to->array ? to->array : from->array;
+    return a ? emu_texel_bytes(emu_array_get_spec(a->array)->texel) : 1;
+}
+
+static cudaMemcpy3DParms captured_copy(const side *to, const side *from, box b,
+                                       cudaMemcpyKind kind) {
+    const size_t element = element_of(to, from);
+    cudaMemcpy3DParms p = {.kind = kind, .extent = {b.width / element, b.height, b.depth}};
+    if (from->array) {
+        p.srcArray = (void *)(uintptr_t)from->array;
+        p.srcPos = (cudaPos){from->x / element, from->y, from->z};
+    } else {
+        p.srcPtr = pitched(from, b);
+    }
+    if (to->array) {
+        p.dstArray = (void *)(uintptr_t)to->array;
+        p.dstPos = (cudaPos){to->x / element, to->y, to->z};
+    } else {
+        p.dstPtr = pitched(to, b);
+    }
+    return p;
+}
+
 static cudaError_t copy_box(side to, side from, box b, cudaMemcpyKind kind, cudaStream_t handle,
                             bool wait) {
     door_device *d;
@@ -176,10 +249,7 @@ static cudaError_t copy_box(side to, side from, box b, cudaMemcpyKind kind, cuda
     if ((wait && (error = door_unsafe())) || (error = door_enqueue(stream)))
         return error;
     if (stream->capture) {
-        const cudaMemcpy3DParms captured = {.srcPtr = pitched(&from, b),
-                                            .dstPtr = pitched(&to, b),
-                                            .kind = kind,
-                                            .extent = {b.width, b.height, b.depth}};
+        const cudaMemcpy3DParms captured = captured_copy(&to, &from, b, kind);
         return door_capture_copy(stream, &captured);
     }
     move_box(&to, &from, b);
@@ -213,18 +283,34 @@ static side side_of(const cudaPitchedPtr *p, const cudaPos *at) {
                   .slice = slice};
 }
 
-static cudaError_t copy_3d(const cudaMemcpy3DParms *p, cudaStream_t stream, bool wait) {
+/* A side in an array, whose positions are elements. */
+static bool array_side(const void *handle, const cudaPos *at, side *s) {
+    const door_array *a = door_find_array(handle, false);
+    if (!a)
+        return false;
+    const size_t element = emu_texel_bytes(emu_array_get_spec(a->array)->texel);
+    *s = (side){
+        .base = (char *)(uintptr_t)emu_array_address(a->array), .array = a, .y = at->y, .z = at->z};
+    return !__builtin_mul_overflow(at->x, element, &s->x);
+}
+
+cudaError_t door_copy_3d(const cudaMemcpy3DParms *p, cudaStream_t stream, bool wait) {
     if (!p)
         return cudaErrorInvalidValue;
-    if (p->srcArray || p->dstArray)
-        return door_not_supported("a copy from or to a cudaArray");
-    return copy_box(side_of(&p->dstPtr, &p->dstPos), side_of(&p->srcPtr, &p->srcPos),
-                    (box){p->extent.width, p->extent.height, p->extent.depth}, p->kind, stream,
-                    wait);
+    side to = side_of(&p->dstPtr, &p->dstPos), from = side_of(&p->srcPtr, &p->srcPos);
+    if ((p->dstArray && !array_side(p->dstArray, &p->dstPos, &to)) ||
+        (p->srcArray && !array_side(p->srcArray, &p->srcPos, &from)))
+        return cudaErrorInvalidResourceHandle;
+    const size_t element = element_of(&to, &from);
+    box b = {p->extent.width, p->extent.height, p->extent.depth};
+    if ((to.array && from.array && element_of(&from, &from) != element) ||
+        __builtin_mul_overflow(b.width, element, &b.width))
+        return cudaErrorInvalidValue;
+    return copy_box(to, from, b, p->kind, stream, wait);
 }
 
 cudaError_t door_copy(const cudaMemcpy3DParms *copy, cudaStream_t stream) {
-    return copy_3d(copy, stream, false);
+    return door_copy_3d(copy, stream, false);
 }
 
 /* A function that waits, with the two default streams that code may be compiled for. TOLD: its
@@ -281,8 +367,9 @@ EXPORT_ASYNC(cudaMemcpy2DAsync,
              copy_rows(to, to_pitch, from, from_pitch, width, height, kind, stream, false),
              void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,
              size_t height, cudaMemcpyKind kind)
-EXPORT_SYNC(cudaMemcpy3D, copy_3d(parameters, stream, true), const cudaMemcpy3DParms *parameters)
-EXPORT_ASYNC(cudaMemcpy3DAsync, copy_3d(parameters, stream, false),
+EXPORT_SYNC(cudaMemcpy3D, door_copy_3d(parameters, stream, true),
+            const cudaMemcpy3DParms *parameters)
+EXPORT_ASYNC(cudaMemcpy3DAsync, door_copy_3d(parameters, stream, false),
              const cudaMemcpy3DParms *parameters)
 
 static cudaError_t check_devices(int a, int b) {
@@ -461,8 +548,3 @@ EXPORT_SYNC(cudaMemset3D, fill_3d(to, value, extent, stream), cudaPitchedPtr to,
             cudaExtent extent)
 EXPORT_ASYNC(cudaMemset3DAsync, fill_3d(to, value, extent, stream), cudaPitchedPtr to, int value,
              cudaExtent extent)
-
-/* Returned by value, so no error can be: the pieces' sizes and what they hold. */
-DOOR_EXPORT(cudaChannelFormatDesc, cudaCreateChannelDesc, int x, int y, int z, int w, int format) {
-    return (cudaChannelFormatDesc){x, y, z, w, format};
-}

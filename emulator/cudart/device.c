@@ -3,6 +3,7 @@
  * Devices: choice, properties, attributes, limits, peers. What the hardware database does not know
  * is what every current device has (limits of textures, grids) or 0.
  */
+#include "emulator/cudart/array.h"
 #include "emulator/cudart/door.h"
 #include "emulator/cudart/visible.h"
 #include "emulator/memory/model.h"
@@ -413,6 +414,8 @@ static cudaError_t reset(void) {
     door_drain_printf(d);
     door_unload(d);
     door_forget_blocks(d);
+    door_forget_objects(d);
+    door_forget_arrays(d);
     pthread_mutex_lock(&door.lock);
     emu_device *old = d->emu;
     d->emu = NULL;

@@ -266,6 +266,8 @@ cudaError_t door_capture_kernel(door_stream *stream, const door_kernel_call *cal
 
 cudaError_t door_run_kernel(const door_kernel_call *call, door_stream *lane);
 cudaError_t door_copy(const cudaMemcpy3DParms *copy, cudaStream_t stream);
+/* The same, the host waiting for it (WAIT) or not. */
+cudaError_t door_copy_3d(const cudaMemcpy3DParms *copy, cudaStream_t stream, bool wait);
 cudaError_t door_fill(const struct cudaMemsetParams *fill, cudaStream_t stream);
 
 /* ---- graph_memory.c ---- */

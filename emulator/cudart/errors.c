@@ -42,6 +42,8 @@ static const struct {
     E(18, InvalidTexture, "invalid texture reference"),
     E(20, InvalidChannelDescriptor, "invalid channel descriptor"),
     E(21, InvalidMemcpyDirection, "invalid copy direction"),
+    E(26, InvalidFilterSetting, "linear filtering not supported for non-float type"),
+    E(27, InvalidNormSetting, "read as normalized float not supported for 32-bit non float type"),
     E(31, NotYetImplemented, "feature not yet implemented"),
     E(34, StubLibrary, "stub library in use"),
     E(35, InsufficientDriver, "driver too old for this runtime"),

@@ -54,6 +54,7 @@ typedef struct emu_copy_event {
     const char *kind;          /* as in the counts file; "memset": VALUE is its byte */
     bool from_known, to_known; /* to the devices; false: ordinary memory of the program */
     emu_memory_kind from, to;
+    bool from_array, to_array;
     int from_device, to_device; /* -1: not known */
     int value;
     bool waits; /* the host waits for it */
@@ -68,6 +69,7 @@ typedef struct emu_copy_event {
 typedef struct emu_memory_event {
     int device;
     emu_memory_kind kind;
+    bool array;                          /* only copies, textures and surfaces reach it */
     bool pool, allocated;                /* from a stream-ordered pool; false: freed */
     uint64_t address, bytes, pool_bytes; /* of the pool: in use after this */
     const void *pool_handle;

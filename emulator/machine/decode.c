@@ -271,7 +271,7 @@ static void sort_instructions(void) {
     static const emu_instruction *const families[] = {
         emu_arithmetic_instructions, emu_move_instructions,    emu_memory_instructions,
         emu_async_instructions,      emu_control_instructions, emu_matrix_instructions,
-        };
+        emu_texture_instructions};
     for (size_t f = 0; f < sizeof families / sizeof *families; f++)
         for (const emu_instruction *i = families[f];
              i->opcode && instruction_count < MOST_INSTRUCTIONS; i++)

@@ -57,7 +57,7 @@ typedef struct emu_instruction {
 
 extern const emu_instruction emu_arithmetic_instructions[], emu_move_instructions[],
     emu_memory_instructions[], emu_async_instructions[], emu_control_instructions[],
-    emu_matrix_instructions[];
+    emu_matrix_instructions[], emu_texture_instructions[];
 
 bool emu_decode_instruction(decoder *d);
 bool emu_decode_nothing(decoder *d);

@@ -200,6 +200,7 @@ void emu_device_destroy(emu_device *device) {
     }
     free(device->worker);
     emu_traffic_destroy(device->traffic);
+    emu_objects_close(device);
     emu_memory_close(device);
     free(device->printed);
     pthread_mutex_destroy(&device->launch_lock);

@@ -23,6 +23,7 @@
 
 #include "emulator/emulator.h"
 #include "emulator/machine/tensor.h"
+#include "emulator/machine/texture.h"
 #include "emulator/memory/traffic.h"
 #include "emulator/ptx/ptx.h"
 
@@ -92,7 +93,8 @@ typedef struct emu_extra {
         uint32_t bytes;
         bool in_register;
     } * argument, *result;
-    emu_tensor tensor; /* of a matrix instruction */
+    emu_tensor tensor;      /* of a matrix instruction */
+    emu_texture_op texture; /* of one of textures or surfaces: ref is as TEXTURE_* say */
 } emu_extra;
 
 struct emu_op {
@@ -272,6 +274,9 @@ struct emu_device {
     uint64_t workspace;  /* of grid-wide barriers: a word for its size, the word they count in */
     uint64_t ticks;      /* where the clock registers of the next launch start */
     uint64_t heap_limit, heap_used; /* of device-side malloc */
+    atomic_ullong frees;            /* times that memory was freed or unregistered */
+    emu_object **object;            /* textures and surfaces: changed under the launch lock */
+    int object_count, object_capacity;
     emu_traffic *traffic;
     atomic_int interrupted;
     pthread_mutex_t launch_lock;

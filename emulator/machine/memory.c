@@ -203,6 +203,7 @@ emu_status emu_memory_free(emu_device *device, uint64_t address, emu_fault *faul
         if (range.kind != EMU_MEMORY_HOST)
             device->used -= round_up(range.size, GRANULE);
         remove_range(device, i);
+        atomic_fetch_add(&device->frees, 1);
     }
     pthread_mutex_unlock(&device->memory_lock);
     return status;
@@ -232,6 +233,7 @@ emu_status emu_memory_unregister_host(emu_device *device, void *address) {
     int i = first_after(device, base);
     if (i < device->range_count && device->range[i].base == base && device->range[i].registered) {
         remove_range(device, i);
+        atomic_fetch_add(&device->frees, 1);
         status = EMU_OK;
     }
     pthread_mutex_unlock(&device->memory_lock);

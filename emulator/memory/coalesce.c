@@ -143,7 +143,7 @@ static void account_line(emu_traffic_sm *sm, access a, uint64_t line, unsigned s
     unsigned n = count_sectors(sectors);
     sm->sectors[a.op] += n;
     sm->l1_wavefronts++;
-    if (a.space == EMU_GLOBAL && (line << LINE_SHIFT) - t->device_base >= t->device_size) {
+    if (a.space != EMU_LOCAL && (line << LINE_SHIFT) - t->device_base >= t->device_size) {
         const traffic_place *place =
             t->places ? emu_traffic_find_place(t, line << LINE_SHIFT) : NULL;
         if (!place)
@@ -365,6 +365,39 @@ static void access_row(emu_traffic_sm *sm, emu_space space, emu_access_op op,
         account_range(sm, a, first, last);
 }
 
+/* ---- Textures ---------------------------------------------------------------------------------
+ */
+
+/* Up to 16 texels a lane, of which many share sectors: lines are kept in a list, in the order in
+ * which they come, and found again by a table of hints. */
+static void access_texture(emu_traffic_sm *sm, emu_access_op op, uint64_t bytes,
+                           const uint64_t *address, unsigned count) {
+    enum { MOST = LANES * 16, HINTS = 128 };
+    const access a = {EMU_TEXTURE, op, EMU_CACHE_ALL};
+    uint64_t line[MOST];
+    uint8_t sectors[MOST];
+    uint16_t hint[HINTS] = {0};
+    unsigned n = 0;
+    sm->bytes[op][EMU_TEXTURE] += bytes;
+    sm->requests[op][EMU_TEXTURE]++;
+    for (unsigned i = 0; i < count && i < MOST; i++) {
+        const uint64_t l = address[i] >> LINE_SHIFT;
+        const uint8_t sector = (uint8_t)(1u << (address[i] >> SECTOR_SHIFT & 3));
+        unsigned found = hint[l % HINTS];
+        if (found >= n || line[found] != l)
+            for (found = 0; found < n && line[found] != l; found++)
+                ;
+        if (found == n) {
+            line[n] = l;
+            sectors[n++] = 0;
+        }
+        hint[l % HINTS] = (uint16_t)found;
+        sectors[found] |= sector;
+    }
+    for (unsigned i = 0; i < n; i++)
+        account_line(sm, a, line[i], sectors[i]);
+}
+
 /* ---- L2
  * ------------------------------------------------------------------------------------------- */
 
@@ -406,4 +439,4 @@ static void apply_entries(emu_traffic *t, const emu_traffic_sm *sm, size_t from,
 
 #define NAME_OF(isa)   emu_traffic_code_##isa
 #define CODE_NAME(isa) NAME_OF(isa)
-const traffic_code CODE_NAME(EMU_ISA) = {access_memory, access_row, apply_entries};
+const traffic_code CODE_NAME(EMU_ISA) = {access_memory, access_row, access_texture, apply_entries};

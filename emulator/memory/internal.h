@@ -59,6 +59,8 @@ typedef struct traffic_code {
                    uint32_t bytes, uint32_t mask, const uint64_t address[LANES]);
     void (*access_row)(emu_traffic_sm *sm, emu_space space, emu_access_op op,
                        emu_access_cache cache, uint32_t bytes, uint64_t first, uint32_t step);
+    void (*texture)(emu_traffic_sm *sm, emu_access_op op, uint64_t bytes, const uint64_t *address,
+                    unsigned count);
     void (*apply)(emu_traffic *traffic, const emu_traffic_sm *sm, size_t from, size_t to, int slice,
                   int slices);
 } traffic_code;

@@ -213,6 +213,11 @@ void emu_traffic_access_row(emu_traffic_sm *sm, emu_space space, emu_access_op o
     sm->traffic->code.access_row(sm, space, op, cache, bytes, first, step);
 }
 
+void emu_traffic_texture(emu_traffic_sm *sm, emu_access_op op, uint64_t bytes,
+                         const uint64_t *address, unsigned count) {
+    sm->traffic->code.texture(sm, op, bytes, address, count);
+}
+
 static bool in_launch(const emu_traffic *t, const emu_traffic_sm *sm) {
     return sm->launch == t->launch;
 }

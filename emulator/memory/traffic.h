@@ -12,7 +12,7 @@
  *
  * The models, all of them stated so that a reader can disagree:
  * - Sectors: the distinct 32-byte sectors that a warp instruction touches.
- * - L1 wavefronts: one for each distinct 128-byte line of a global or local access.
+ * - L1 wavefronts: one for each distinct 128-byte line of a global, local or texture access.
  * - Shared wavefronts: 32 banks of 4 bytes; accesses of 8 bytes go by half warps, of 16 by quarter
  *   warps; a wavefront serves one word of each bank (any number of threads may read it, or write
  *   it: one wins); atomics on the same word take one each. Bank conflicts: the wavefronts over one
@@ -66,8 +66,8 @@ emu_traffic_sm *emu_traffic_get_sm(emu_traffic *traffic, int sm);
 
 /* One warp access of BYTES per thread (1, 2, 4, 8, 16, 32) by the threads of MASK. ADDRESS[lane] is
  * the address in SPACE: device address for global (and, made unique per thread by the machine, for
- * local), byte offset in the block's shared memory for shared. Constant, param and texture accesses
- * are counted as requests and bytes only. */
+ * local), byte offset in the block's shared memory for shared. Constant and param accesses are
+ * counted as requests and bytes only; textures have a function of their own. */
 void emu_traffic_access(emu_traffic_sm *sm, emu_space space, emu_access_op op,
                         emu_access_cache cache, uint32_t bytes, uint32_t mask,
                         const uint64_t address[32]);
@@ -76,6 +76,12 @@ void emu_traffic_access(emu_traffic_sm *sm, emu_space space, emu_access_op op,
  * caller knows to be FIRST + lane * STEP, STEP being BYTES or 0; FIRST is a multiple of BYTES. */
 void emu_traffic_access_row(emu_traffic_sm *sm, emu_space space, emu_access_op op,
                             emu_access_cache cache, uint32_t bytes, uint64_t first, uint32_t step);
+
+/* One texture or surface instruction of a warp, whose threads ask for BYTES in all and touch COUNT
+ * texels at ADDRESS, none of them across sectors. Sectors and lines are counted once for the whole
+ * warp, as for global memory; loads go through L1, stores past it. */
+void emu_traffic_texture(emu_traffic_sm *sm, emu_access_op op, uint64_t bytes,
+                         const uint64_t *address, unsigned count);
 
 /* True when SM's log has grown so long that its blocks should pause (at any warp boundary) until
  * the next drain: that is what bounds the memory of a kernel whose only wave runs for hours. It

@@ -416,7 +416,7 @@ static bool parse_address(reader *r, ptx_operand *o, int depth) {
 static bool split_part(reader *r, const ptx_token *t, ptx_operand *o) {
     const char *dot = memrchr(t->text, '.', t->length);
     size_t tail = dot ? t->length - (size_t)(dot - t->text) - 1 : 0;
-    if (!dot || tail == 0 || tail > 3)
+    if (!dot || tail == 0 || tail >= sizeof o->part)
         return false;
     int number = find_register(r, t->text, (size_t)(dot - t->text));
     if (number < 0)
@@ -486,11 +486,21 @@ static bool parse_literal(reader *r, ptx_operand *o) {
     return o->kind == PTX_OPERAND_INTEGER ? parse_offset(r, &o->offset) : true;
 }
 
+/* What may follow an operand: "|p". */
+static bool parse_second(reader *r, ptx_operand *o, int depth) {
+    if (!ptx_accept(&r->p, '|'))
+        return true;
+    if (depth > MAX_OPERAND_NESTING)
+        return ptx_fail(&r->p, "operands nested too deeply");
+    o->second = ptx_arena_take(&r->p.module->arena, sizeof *o->second);
+    return parse_operand(r, o->second, depth + 1);
+}
+
 static bool parse_operand(reader *r, ptx_operand *o, int depth) {
     *o = (ptx_operand){.reg = -1};
     if (ptx_accept(&r->p, '{')) {
         o->kind = PTX_OPERAND_VECTOR;
-        return parse_list(r, o, '}', depth + 1);
+        return parse_list(r, o, '}', depth + 1) && parse_second(r, o, depth);
     }
     if (ptx_accept(&r->p, '(')) {
         o->kind = PTX_OPERAND_VECTOR;
@@ -504,15 +514,7 @@ static bool parse_operand(reader *r, ptx_operand *o, int depth) {
         o->negated = true;
     if (r->p.lexer.token.kind != PTX_TOKEN_WORD)
         return o->negated ? ptx_fail(&r->p, "a predicate expected after '!'") : parse_literal(r, o);
-    if (!parse_name(r, o, depth))
-        return false;
-    if (ptx_accept(&r->p, '|')) {
-        if (depth > MAX_OPERAND_NESTING)
-            return ptx_fail(&r->p, "operands nested too deeply");
-        o->second = ptx_arena_take(&r->p.module->arena, sizeof *o->second);
-        return parse_operand(r, o->second, depth + 1);
-    }
-    return true;
+    return parse_name(r, o, depth) && parse_second(r, o, depth);
 }
 
 /* ---- instructions -----------------------------------------------------------------------------

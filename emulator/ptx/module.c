@@ -343,6 +343,7 @@ static bool parse_qualifiers(ptx_parser *p, ptx_variable *v, unsigned *vector) {
         ptx_lexer_next(&p->lexer);
         if (type != PTX_NONE) {
             v->type = type;
+            v->sampler = ptx_token_word(&t, ".samplerref");
         } else if (ptx_token_word(&t, ".align")) {
             uint64_t alignment = 0;
             if (!take_integer(p, &alignment))
@@ -401,6 +402,71 @@ static bool parse_dimensions(ptx_parser *p, ptx_variable *v, uint64_t element, b
     return v->bytes <= MAX_VARIABLE_BYTES ? true : ptx_fail(p, "%s is too large", v->name);
 }
 
+static uint8_t address_named(const ptx_token *t) {
+    static const struct {
+        const char *name;
+        ptx_address address;
+    } names[] = {{"wrap", PTX_ADDRESS_WRAP},
+                 {"mirror", PTX_ADDRESS_MIRROR},
+                 {"clamp_ogl", PTX_ADDRESS_CLAMP},
+                 {"clamp_to_edge", PTX_ADDRESS_CLAMP},
+                 {"clamp_to_border", PTX_ADDRESS_BORDER}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (ptx_token_word(t, names[i].name))
+            return (uint8_t)names[i].address;
+    return 0;
+}
+
+/* "{ addr_mode_0 = wrap, filter_mode = linear }": what a sampler says becomes its initial value.
+ * What a texture says of its size is the driver's to fill in, and passed over. */
+static bool parse_settings(ptx_parser *p, ptx_variable *v) {
+    static const char *const modes[] = {"addr_mode_0", "addr_mode_1", "addr_mode_2"};
+    ptx_sampler said = {0};
+    if (!ptx_expect(p, '{'))
+        return false;
+    while (!ptx_accept(p, '}')) {
+        const ptx_token name = p->lexer.token;
+        if (name.kind != PTX_TOKEN_WORD)
+            return ptx_fail(p, "a setting of %s expected before '%.*s'", v->name, shown(&name),
+                            name.text);
+        ptx_lexer_next(&p->lexer);
+        if (!ptx_expect(p, '='))
+            return false;
+        const ptx_token value = p->lexer.token;
+        if (value.kind != PTX_TOKEN_WORD && value.kind != PTX_TOKEN_INTEGER)
+            return ptx_fail(p, "a value expected before '%.*s'", shown(&value), value.text);
+        ptx_lexer_next(&p->lexer);
+        for (int i = 0; i < 3; i++)
+            if (ptx_token_word(&name, modes[i]))
+                said.address[i] = address_named(&value);
+        if (ptx_token_word(&name, "filter_mode"))
+            said.filter = ptx_token_word(&value, "linear") ? PTX_FILTER_LINEAR : PTX_FILTER_NEAREST;
+        if (ptx_token_word(&name, "force_unnormalized_coords"))
+            said.unnormalized = value.kind == PTX_TOKEN_INTEGER && value.value != 0;
+        if (!ptx_accept(p, ',') && !ptx_token_is(&p->lexer.token, '}'))
+            return ptx_expect(p, '}');
+    }
+    if (!v->sampler || v->bytes < sizeof said)
+        return true;
+    v->initial = ptx_arena_take(&p->module->arena, sizeof said);
+    v->initial_bytes = sizeof said;
+    memcpy(v->initial, &said, sizeof said);
+    return true;
+}
+
+/* Behind the "=" of a declaration. OPEN: the size is that of the value. */
+static bool parse_value(ptx_parser *p, ptx_variable *v, bool open) {
+    if (v->type == PTX_OPAQUE)
+        return parse_settings(p, v);
+    initializer in = {.variable = v, .open = open};
+    if (!parse_initial(p, &in, 0))
+        return false;
+    v->initial_bytes = in.at;
+    if (open)
+        v->bytes = in.at;
+    return true;
+}
+
 bool ptx_parse_variable(ptx_parser *p, ptx_space space, ptx_linkage linkage, bool initials,
                         ptx_variable *v) {
     *v = (ptx_variable){.space = space, .linkage = linkage, .line = p->lexer.token.line};
@@ -415,13 +481,7 @@ bool ptx_parse_variable(ptx_parser *p, ptx_space space, ptx_linkage linkage, boo
         v->alignment = (uint32_t)element;
     if (!initials || !ptx_accept(p, '='))
         return true;
-    initializer in = {.variable = v, .open = open};
-    if (!parse_initial(p, &in, 0))
-        return false;
-    v->initial_bytes = in.at;
-    if (open)
-        v->bytes = in.at;
-    return true;
+    return parse_value(p, v, open);
 }
 
 bool ptx_parse_parameters(ptx_parser *p, ptx_variable **list, int *count) {
@@ -465,19 +525,14 @@ static bool parse_module_variables(ptx_parser *p, ptx_space space, ptx_linkage l
                             .type = first->type,
                             .alignment = first->alignment,
                             .managed = first->managed,
+                            .sampler = first->sampler,
                             .line = p->lexer.token.line};
         bool open;
         if (!(v->name = ptx_take_word(p, "a variable's name")) ||
             !parse_dimensions(p, v, ptx_type_bytes(v->type), &open))
             return false;
-        if (ptx_accept(p, '=')) {
-            initializer in = {.variable = v, .open = open};
-            if (!parse_initial(p, &in, 0))
-                return false;
-            v->initial_bytes = in.at;
-            if (open)
-                v->bytes = in.at;
-        }
+        if (ptx_accept(p, '=') && !parse_value(p, v, open))
+            return false;
     }
 }
 

@@ -44,7 +44,7 @@ typedef enum ptx_type {
     PTX_E4M3X2,
     PTX_E5M2X2,
     PTX_F32X2,
-    PTX_OPAQUE, /* .texref .samplerref .surfref */
+    PTX_OPAQUE, /* .texref .samplerref .surfref: eight bytes, a handle or a ptx_sampler */
     PTX_TYPES
 } ptx_type;
 
@@ -92,9 +92,21 @@ typedef struct ptx_variable {
     uint64_t initial_bytes;
     ptx_relocation *relocations;
     int relocation_count;
-    bool managed;
+    bool managed, sampler; /* sampler: a .samplerref, whose initial value is a ptx_sampler */
     int line;
 } ptx_variable;
+
+/* What a .samplerref says; 0: nothing. The variable holds it. */
+typedef enum ptx_address {
+    PTX_ADDRESS_WRAP = 1,
+    PTX_ADDRESS_MIRROR,
+    PTX_ADDRESS_CLAMP,
+    PTX_ADDRESS_BORDER
+} ptx_address;
+typedef enum ptx_filter { PTX_FILTER_NEAREST = 1, PTX_FILTER_LINEAR } ptx_filter;
+typedef struct ptx_sampler {
+    uint8_t address[3], filter, unnormalized, unused[3];
+} ptx_sampler;
 
 typedef enum ptx_operand_kind {
     PTX_OPERAND_REGISTER, /* reg; NEGATED for !p */
@@ -118,7 +130,7 @@ struct ptx_operand {
     ptx_operand_kind kind;
     bool negated; /* !p */
     bool minus;   /* -%r: a negated register operand (never from nvcc) */
-    char part[4]; /* "h0", "b3", "x": selector after a register name, else empty */
+    char part[8]; /* "h0", "b7654", "x": selector after a register name, else empty */
     int reg;
     uint64_t value;
     int64_t offset;
@@ -128,7 +140,7 @@ struct ptx_operand {
     ptx_targets *targets;
     ptx_operand *element;
     int count;
-    ptx_operand *second; /* of p|q */
+    ptx_operand *second; /* of p|q and {a, b}|p */
 };
 
 /* A list that an indirect branch or call names. */

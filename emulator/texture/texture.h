@@ -21,9 +21,9 @@
  * - A coordinate that is normalized is first brought to [0, 1) by wrap or mirror, where the
  *   texture asks for that, then multiplied by the size. Wrap and mirror of texel coordinates are
  *   clamp.
- * - nearest: texel floor(x). linear: texels i = floor(x - 0.5) and i + 1 in each dimension, with
- * the weight of the second, frac(x - 0.5), rounded to 8 bits of fraction (0 to 256 of 256).
- *   Halves are rounded up; the guide does not say.
+ * - nearest: texel floor(x). linear: texels i = floor(x - 0.5) and i + 1 in each dimension; the
+ *   weight of the second is frac(x - 0.5), rounded to 8 bits of fraction (0 to 256 of 256; halves
+ *   upwards, which the guide does not say).
  * - A texel outside: clamp takes the nearest inside, wrap and mirror go on round, border gives the
  *   border colour. Layers are clamped. Linear memory gives 0 outside.
  * - 8- and 16-bit integers read as normalized floats: unsigned / (2^n - 1), signed

@@ -42,10 +42,9 @@ static int size_at(const model *m, int dimension, int level) {
 }
 
 static const double *stored(const model *m, int level, int x, int y, int z) {
-    return m->value[level] +
-           4 * (((size_t)z * (size_t)size_at(m, 1, level) + (size_t)y) *
-                    (size_t)size_at(m, 0, level) +
-                (size_t)x);
+    return m->value[level] + 4 * (((size_t)z * (size_t)size_at(m, 1, level) + (size_t)y) *
+                                      (size_t)size_at(m, 0, level) +
+                                  (size_t)x);
 }
 
 /* The texel whose centre is (i + 0.5) / N of the way along: the guide's rule for its coordinate. */
@@ -158,7 +157,8 @@ static double draw_channel(emu_texel t, bool normalized, uint8_t *to) {
     const uint32_t mask = t.bits == 32 ? UINT32_MAX : (1u << t.bits) - 1;
     const uint32_t bits = (draw() << 16 ^ draw()) & mask;
     const bool sign = t.channel == EMU_CHANNEL_SINT || t.channel == EMU_CHANNEL_SNORM;
-    const int64_t number = sign && bits >> (t.bits - 1) ? (int64_t)bits - ((int64_t)mask + 1) : bits;
+    const int64_t number =
+        sign && bits >> (t.bits - 1) ? (int64_t)bits - ((int64_t)mask + 1) : bits;
     memcpy(to, &bits, t.bits / 8);
     if (!normalized)
         return (double)number;
@@ -169,8 +169,8 @@ static void fill_level(subject *s, int level) {
     model *m = &s->model;
     const emu_image *image = &s->view.level[level];
     const emu_texel t = s->spec.texel;
-    m->value[level] = calloc((size_t)image->width * image->height * image->depth * 4,
-                             sizeof *m->value[level]);
+    m->value[level] =
+        calloc((size_t)image->width * image->height * image->depth * 4, sizeof *m->value[level]);
     assert_non_null(m->value[level]);
     double *value = m->value[level];
     for (uint32_t z = 0; z < image->depth; z++)
@@ -234,9 +234,8 @@ static void compare(const model *m, const uint32_t value[4], const double out[4]
                      m->sampler->normalized ? "normalized" : "texel coordinates",
                      m->sampler->linear ? "linear" : "nearest", (int)m->sampler->address[0],
                      (int)m->sampler->address[1], (int)m->sampler->address[2],
-                     (int)m->texel.channel, m->texel.bits, m->texel.channels, c,
-                     (double)f->at[0], (double)f->at[1], (double)f->at[2], f->layer, number,
-                     out[c]);
+                     (int)m->texel.channel, m->texel.bits, m->texel.channels, c, (double)f->at[0],
+                     (double)f->at[1], (double)f->at[2], f->layer, number, out[c]);
     }
 }
 
@@ -479,13 +478,13 @@ static void test_gradients(void **state) {
     assert_float_equal(emu_sample_lod(&s.view, &sampler, at, (float[3]){4.0f / 64, 0, 0},
                                       (float[3]){0, 1.0f / 32, 0}),
                        2, 1e-6);
-    assert_float_equal(emu_sample_lod(&s.view, &sampler, at, (float[3]){0},
-                                      (float[3]){3.0f / 64, 4.0f / 32, 9}),
-                       log2f(5), 1e-6);
+    assert_float_equal(
+        emu_sample_lod(&s.view, &sampler, at, (float[3]){0}, (float[3]){3.0f / 64, 4.0f / 32, 9}),
+        log2f(5), 1e-6);
     assert_float_equal(emu_sample_lod(&s.view, &sampler, at, (float[3]){0}, (float[3]){0}), 0, 0);
     sampler.normalized = false;
-    assert_float_equal(emu_sample_lod(&s.view, &sampler, at, (float[3]){8, 0, 0}, (float[3]){0}),
-                       3, 1e-6);
+    assert_float_equal(emu_sample_lod(&s.view, &sampler, at, (float[3]){8, 0, 0}, (float[3]){0}), 3,
+                       1e-6);
     drop(&s);
 }
 
@@ -498,13 +497,13 @@ static void test_faces(void **state) {
         float direction[3];
         uint32_t face;
         double s, t;
-    } rows[] = {{{1, 0, 0}, 0, 0.5, 0.5},       {{-1, 0, 0}, 1, 0.5, 0.5},
-                {{0, 1, 0}, 2, 0.5, 0.5},       {{0, -1, 0}, 3, 0.5, 0.5},
-                {{0, 0, 1}, 4, 0.5, 0.5},       {{0, 0, -1}, 5, 0.5, 0.5},
-                {{2, 1, -1}, 0, 0.75, 0.25},    {{-2, 1, -1}, 1, 0.25, 0.25},
-                {{1, 2, -1}, 2, 0.75, 0.25},    {{1, -2, -1}, 3, 0.75, 0.75},
-                {{1, -1, 2}, 4, 0.75, 0.75},    {{1, -1, -2}, 5, 0.25, 0.75},
-                {{0, 0, 0}, 0, 0.5, 0.5},       {{NAN, 1, INFINITY}, 4, 0.5, 0.5}};
+    } rows[] = {{{1, 0, 0}, 0, 0.5, 0.5},    {{-1, 0, 0}, 1, 0.5, 0.5},
+                {{0, 1, 0}, 2, 0.5, 0.5},    {{0, -1, 0}, 3, 0.5, 0.5},
+                {{0, 0, 1}, 4, 0.5, 0.5},    {{0, 0, -1}, 5, 0.5, 0.5},
+                {{2, 1, -1}, 0, 0.75, 0.25}, {{-2, 1, -1}, 1, 0.25, 0.25},
+                {{1, 2, -1}, 2, 0.75, 0.25}, {{1, -2, -1}, 3, 0.75, 0.75},
+                {{1, -1, 2}, 4, 0.75, 0.75}, {{1, -1, -2}, 5, 0.25, 0.75},
+                {{0, 0, 0}, 0, 0.5, 0.5},    {{NAN, 1, INFINITY}, 4, 0.5, 0.5}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         double s, t;
         const uint32_t face = emu_cube_face(rows[i].direction, &s, &t);
@@ -520,9 +519,8 @@ static void test_cubes(void **state) {
     (void)state;
     emu_sampler sampler = {.linear = true};
     subject s = make(EMU_SHAPE_CUBE_LAYERED, texels[2], 8, 8, 18, 1, &sampler);
-    const emu_sampler flat = {.address = {EMU_ADDRESS_CLAMP, EMU_ADDRESS_CLAMP},
-                              .linear = true,
-                              .normalized = true};
+    const emu_sampler flat = {
+        .address = {EMU_ADDRESS_CLAMP, EMU_ADDRESS_CLAMP}, .linear = true, .normalized = true};
     for (int n = 0; n < 500; n++) {
         emu_fetch f = {.at = {draw_between(-1, 1), draw_between(-1, 1), draw_between(-1, 1)},
                        .layer = draw() % 4};
@@ -600,8 +598,10 @@ static void test_any_bits(void **state) {
         static const int sides[] = {1, 2, 5};
         const int size = sides[draw() % 3];
         subject s = make(shape, texels[0], size, shape == EMU_SHAPE_1D ? 1 : size,
-                         shape == EMU_SHAPE_CUBE_LAYERED ? 6 : shape == EMU_SHAPE_3D ? size : 1, 1,
-                         &sampler);
+                         shape == EMU_SHAPE_CUBE_LAYERED ? 6
+                         : shape == EMU_SHAPE_3D         ? size
+                                                         : 1,
+                         1, &sampler);
         for (int k = 0; k < 4; k++) {
             emu_fetch f = {.gather = draw() & 1, .component = 2};
             emu_touched touched = {.count = 0};
