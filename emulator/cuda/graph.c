@@ -3,8 +3,8 @@
  * Graphs and stream capture through the driver's door: graphs, nodes and executable graphs are the
  * runtime's own, and so are the rules. What is here is the driver's form of their parameters.
  */
+#include "emulator/cuda/abi_graph.h"
 #include "emulator/cuda/driver.h"
-#include "emulator/cudart/abi_graph.h"
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -123,34 +123,7 @@ static void bind_graphs(void) {
 /* ---- Parameters of nodes -----------------------------------------------------------------------
  */
 
-typedef struct kernel_params {   /* CUDA_KERNEL_NODE_PARAMS_v2; version 1 ends before KERNEL */
-    cudaKernelNodeParams params; /* func: a CUfunction */
-    void *kernel, *context;
-} kernel_params;
-
-typedef struct memcpy_params {
-    int flags, reserved;
-    void *context;
-    driver_memcpy3d copy;
-} memcpy_params;
-
-typedef struct node_params { /* CUgraphNodeParams */
-    int type, reserved[3];
-    union {
-        long long room[29];
-        kernel_params kernel;
-        memcpy_params memcpy;
-        cudaMemsetParams fill; /* and a context */
-        cudaHostNodeParams host;
-        cudaChildGraphNodeParams graph;
-        cudaEvent_t event;
-        cudaMemAllocNodeParams alloc;
-        void *free;
-    } as;
-    long long reserved_2;
-} node_params;
-
-static cudaError_t kernel_in(const kernel_params *p, bool second, cudaKernelNodeParams *out) {
+static cudaError_t kernel_in(const driver_kernel_node *p, bool second, cudaKernelNodeParams *out) {
     if (!p)
         return cudaErrorInvalidValue;
     *out = p->params;
@@ -159,7 +132,7 @@ static cudaError_t kernel_in(const kernel_params *p, bool second, cudaKernelNode
     return out->func ? cudaSuccess : cudaErrorInvalidValue;
 }
 
-static cudaError_t kernel_out(cudaGraphNode_t node, kernel_params *p, bool second) {
+static cudaError_t kernel_out(cudaGraphNode_t node, driver_kernel_node *p, bool second) {
     cudaKernel_t kernel = NULL;
     cudaKernelNodeParams found;
     cudaError_t error = p ? of.cudaGraphKernelNodeGetParams(node, &found) : cudaErrorInvalidValue;
@@ -245,7 +218,7 @@ static cudaError_t copy_out(cudaGraphNode_t node, driver_memcpy3d *c) {
 }
 
 /* The runtime's form of a node's parameters, whose type may be any. */
-static cudaError_t params_in(const node_params *p, cudaGraphNodeParams *out) {
+static cudaError_t params_in(const driver_node *p, cudaGraphNodeParams *out) {
     if (!p)
         return cudaErrorInvalidValue;
     *out = (cudaGraphNodeParams){.type = (cudaGraphNodeType)p->type};
@@ -265,7 +238,7 @@ static cudaError_t params_in(const node_params *p, cudaGraphNodeParams *out) {
 
 #define PLACE cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *from, size_t count
 
-static cudaError_t add_any(PLACE, const cudaGraphEdgeData *data, node_params *p) {
+static cudaError_t add_any(PLACE, const cudaGraphEdgeData *data, driver_node *p) {
     cudaGraphNodeParams params;
     cudaError_t error = params_in(p, &params);
     if (!error)
@@ -279,7 +252,7 @@ static cudaError_t add(PLACE, cudaGraphNodeParams params) {
     return of.cudaGraphAddNode(node, graph, from, NULL, count, &params);
 }
 
-static cudaError_t add_kernel(PLACE, const kernel_params *p, bool second) {
+static cudaError_t add_kernel(PLACE, const driver_kernel_node *p, bool second) {
     cudaGraphNodeParams params = {.type = cudaGraphNodeTypeKernel};
     cudaError_t error = kernel_in(p, second, &params.of.kernel);
     return error ? error : add(node, graph, from, count, params);
@@ -303,8 +276,8 @@ static cudaError_t add_allocation(PLACE, cudaMemAllocNodeParams *p) {
 
 #define PARAMS(kind, ...) ((cudaGraphNodeParams){.type = cudaGraphNodeType##kind, __VA_ARGS__})
 #define HERE              node, graph, from, count
-GRAPH(cuGraphAddKernelNode, add_kernel(HERE, p, false), PLACE, const kernel_params *p)
-GRAPH(cuGraphAddKernelNode_v2, add_kernel(HERE, p, true), PLACE, const kernel_params *p)
+GRAPH(cuGraphAddKernelNode, add_kernel(HERE, p, false), PLACE, const driver_kernel_node *p)
+GRAPH(cuGraphAddKernelNode_v2, add_kernel(HERE, p, true), PLACE, const driver_kernel_node *p)
 GRAPH(cuGraphAddMemcpyNode, add_copy(HERE, p), PLACE, const driver_memcpy3d *p, void *context)
 GRAPH(cuGraphAddMemsetNode, p ? add(HERE, PARAMS(Memset, .of.memset = *p)) : cudaErrorInvalidValue,
       PLACE, const cudaMemsetParams *p, void *context)
@@ -320,9 +293,9 @@ GRAPH(cuGraphAddEventWaitNode, add(HERE, PARAMS(WaitEvent, .of.event = event)), 
 GRAPH(cuGraphAddMemAllocNode, add_allocation(HERE, p), PLACE, cudaMemAllocNodeParams *p)
 GRAPH(cuGraphAddMemFreeNode, add(HERE, PARAMS(MemFree, .of.free = pointer(address))), PLACE,
       device_pointer address)
-GRAPH(cuGraphAddNode, add_any(HERE, NULL, p), PLACE, node_params *p)
+GRAPH(cuGraphAddNode, add_any(HERE, NULL, p), PLACE, driver_node *p)
 GRAPH(cuGraphAddNode_v2, add_any(HERE, data, p), cudaGraphNode_t *node, cudaGraph_t graph,
-      const cudaGraphNode_t *from, const cudaGraphEdgeData *data, size_t count, node_params *p)
+      const cudaGraphNode_t *from, const cudaGraphEdgeData *data, size_t count, driver_node *p)
 
 /* ---- Asking and changing -----------------------------------------------------------------------
  */
@@ -334,8 +307,8 @@ static cudaError_t set(cudaGraphExec_t exec, cudaGraphNode_t node,
                 : of.cudaGraphNodeSetParams(node, params);
 }
 
-static cudaError_t set_kernel(cudaGraphExec_t exec, cudaGraphNode_t node, const kernel_params *p,
-                              bool second) {
+static cudaError_t set_kernel(cudaGraphExec_t exec, cudaGraphNode_t node,
+                              const driver_kernel_node *p, bool second) {
     cudaGraphNodeParams params = {.type = cudaGraphNodeTypeKernel};
     cudaError_t error = kernel_in(p, second, &params.of.kernel);
     return error ? error : set(exec, node, &params);
@@ -347,7 +320,7 @@ static cudaError_t set_copy(cudaGraphExec_t exec, cudaGraphNode_t node, const dr
     return error ? error : set(exec, node, &params);
 }
 
-static cudaError_t set_any(cudaGraphExec_t exec, cudaGraphNode_t node, const node_params *p) {
+static cudaError_t set_any(cudaGraphExec_t exec, cudaGraphNode_t node, const driver_node *p) {
     cudaGraphNodeParams params;
     cudaError_t error = params_in(p, &params);
     return error ? error : set(exec, node, &params);
@@ -366,8 +339,8 @@ typedef struct set_arguments {
 } set_arguments;
 #define SET_TOLD(what) (&(set_arguments){exec, node, what})
 
-GRAPH(cuGraphKernelNodeGetParams, kernel_out(node, p, false), NODE, kernel_params *p)
-GRAPH(cuGraphKernelNodeGetParams_v2, kernel_out(node, p, true), NODE, kernel_params *p)
+GRAPH(cuGraphKernelNodeGetParams, kernel_out(node, p, false), NODE, driver_kernel_node *p)
+GRAPH(cuGraphKernelNodeGetParams_v2, kernel_out(node, p, true), NODE, driver_kernel_node *p)
 GRAPH(cuGraphMemcpyNodeGetParams, copy_out(node, p), NODE, driver_memcpy3d *p)
 GRAPH(cuGraphMemsetNodeGetParams, of.cudaGraphMemsetNodeGetParams(node, p), NODE,
       cudaMemsetParams *p)
@@ -389,8 +362,10 @@ GRAPH(cuGraphKernelNodeSetAttribute, of.cudaGraphKernelNodeSetAttribute(node, at
 GRAPH(cuGraphKernelNodeCopyAttributes, of.cudaGraphKernelNodeCopyAttributes(to, node),
       cudaGraphNode_t to, NODE)
 
-GRAPH(cuGraphKernelNodeSetParams, set_kernel(NULL, node, p, false), NODE, const kernel_params *p)
-GRAPH(cuGraphKernelNodeSetParams_v2, set_kernel(NULL, node, p, true), NODE, const kernel_params *p)
+GRAPH(cuGraphKernelNodeSetParams, set_kernel(NULL, node, p, false), NODE,
+      const driver_kernel_node *p)
+GRAPH(cuGraphKernelNodeSetParams_v2, set_kernel(NULL, node, p, true), NODE,
+      const driver_kernel_node *p)
 GRAPH(cuGraphMemcpyNodeSetParams, set_copy(NULL, node, p), NODE, const driver_memcpy3d *p)
 GRAPH(cuGraphMemsetNodeSetParams,
       p ? set(NULL, node, &PARAMS(Memset, .of.memset = *p)) : cudaErrorInvalidValue, NODE,
@@ -402,12 +377,12 @@ GRAPH(cuGraphEventRecordNodeSetEvent, set(NULL, node, &PARAMS(EventRecord, .of.e
       NODE, cudaEvent_t event)
 GRAPH(cuGraphEventWaitNodeSetEvent, set(NULL, node, &PARAMS(WaitEvent, .of.event = event)), NODE,
       cudaEvent_t event)
-GRAPH(cuGraphNodeSetParams, set_any(NULL, node, p), NODE, const node_params *p)
+GRAPH(cuGraphNodeSetParams, set_any(NULL, node, p), NODE, const driver_node *p)
 
 GRAPH_TOLD(cuGraphExecKernelNodeSetParams, SET_TOLD(p), set_kernel(exec, node, p, false), IN,
-           const kernel_params *p)
+           const driver_kernel_node *p)
 GRAPH_TOLD(cuGraphExecKernelNodeSetParams_v2, SET_TOLD(p), set_kernel(exec, node, p, true), IN,
-           const kernel_params *p)
+           const driver_kernel_node *p)
 GRAPH_TOLD(cuGraphExecMemcpyNodeSetParams, SET_TOLD(p), set_copy(exec, node, p), IN,
            const driver_memcpy3d *p, void *context)
 GRAPH_TOLD(cuGraphExecMemsetNodeSetParams, SET_TOLD(p), PLAIN(Memset, memset), IN,
@@ -420,7 +395,7 @@ GRAPH_TOLD(cuGraphExecEventRecordNodeSetEvent, SET_TOLD(event),
            set(exec, node, &PARAMS(EventRecord, .of.event = event)), IN, cudaEvent_t event)
 GRAPH_TOLD(cuGraphExecEventWaitNodeSetEvent, SET_TOLD(event),
            set(exec, node, &PARAMS(WaitEvent, .of.event = event)), IN, cudaEvent_t event)
-GRAPH_TOLD(cuGraphExecNodeSetParams, SET_TOLD(p), set_any(exec, node, p), IN, const node_params *p)
+GRAPH_TOLD(cuGraphExecNodeSetParams, SET_TOLD(p), set_any(exec, node, p), IN, const driver_node *p)
 
 /* ---- Structure ---------------------------------------------------------------------------------
  */

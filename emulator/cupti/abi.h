@@ -59,6 +59,7 @@ enum { /* kinds */
        KIND_EXTERNAL_CORRELATION = 39,
        KIND_MEMORY2 = 49,
        KIND_MEMORY_POOL = 50,
+       KIND_GRAPH_TRACE = 51,
        KINDS = 64
 };
 
@@ -186,6 +187,14 @@ typedef struct record_overhead {
     void *data;
 } record_overhead;
 
+typedef struct record_graph { /* a launch of a graph, as a whole */
+    uint32_t kind, correlation;
+    uint64_t start, end;
+    uint32_t device, graph, context, stream;
+    void *reserved;
+    uint32_t end_device, end_context;
+} record_graph;
+
 typedef struct record_external {
     uint32_t kind, external_kind;
     uint64_t external;
@@ -215,7 +224,17 @@ enum {
     RESOURCE_CONTEXT_DESTROY_STARTING = 2,
     RESOURCE_STREAM_CREATED = 3,
     RESOURCE_STREAM_DESTROY_STARTING = 4,
-    RESOURCE_MODULE_LOADED = 6
+    RESOURCE_MODULE_LOADED = 6,
+    RESOURCE_GRAPH_CREATED = 9,
+    RESOURCE_GRAPH_DESTROY_STARTING = 10,
+    RESOURCE_GRAPH_CLONED = 11,
+    RESOURCE_NODE_CREATED = 13,
+    RESOURCE_NODE_DESTROY_STARTING = 14,
+    RESOURCE_DEPENDENCY_CREATED = 15,
+    RESOURCE_DEPENDENCY_DESTROY_STARTING = 16,
+    RESOURCE_EXEC_CREATED = 18,
+    RESOURCE_EXEC_DESTROY_STARTING = 19,
+    RESOURCE_NODE_CLONED = 20
 };
 
 typedef struct callback_data { /* of the driver's and the runtime's domain */
@@ -235,6 +254,12 @@ typedef struct resource_data {
     void *stream;
     void *descriptor;
 } resource_data;
+
+typedef struct graph_data { /* the descriptor of what happens to graphs */
+    void *graph, *original_graph, *node, *original_node;
+    int node_type;
+    void *dependency, *exec;
+} graph_data;
 
 typedef void (*cupti_callback)(void *user, int domain, uint32_t cbid, const void *data);
 

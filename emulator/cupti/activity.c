@@ -448,6 +448,7 @@ static bool is_supported(int kind) {
                                     KIND_CUDA_EVENT,
                                     KIND_MEMORY2,
                                     KIND_MEMORY_POOL,
+                                    KIND_GRAPH_TRACE,
                                     KIND_SYNCHRONIZATION,
                                     KIND_EXTERNAL_CORRELATION};
     return memchr(kinds, kind, sizeof kinds) != NULL;

@@ -246,9 +246,33 @@ void callback_api(const emu_api_event *event) {
     call((int)event->domain, id, &data);
 }
 
+static void call_resource(uint32_t id, const resource_data *data) {
+    if (atomic_load(&enabled[DOMAIN_RESOURCE][id]))
+        call(DOMAIN_RESOURCE, id, data);
+}
+
 void callback_resource(uint32_t id, void *context, void *stream) {
-    if (!atomic_load(&enabled[DOMAIN_RESOURCE][id]))
-        return;
-    const resource_data data = {.context = context, .stream = stream};
-    call(DOMAIN_RESOURCE, id, &data);
+    call_resource(id, &(resource_data){.context = context, .stream = stream});
+}
+
+void callback_graph(const emu_graph_event *e) {
+    static const uint8_t ids[] = {[EMU_GRAPH_CREATED] = RESOURCE_GRAPH_CREATED,
+                                  [EMU_GRAPH_CLONED] = RESOURCE_GRAPH_CLONED,
+                                  [EMU_GRAPH_DESTROYED] = RESOURCE_GRAPH_DESTROY_STARTING,
+                                  [EMU_NODE_CREATED] = RESOURCE_NODE_CREATED,
+                                  [EMU_NODE_CLONED] = RESOURCE_NODE_CLONED,
+                                  [EMU_NODE_DESTROYED] = RESOURCE_NODE_DESTROY_STARTING,
+                                  [EMU_NODE_DEPENDS] = RESOURCE_DEPENDENCY_CREATED,
+                                  [EMU_NODE_DEPENDS_NO_MORE] = RESOURCE_DEPENDENCY_DESTROY_STARTING,
+                                  [EMU_EXEC_CREATED] = RESOURCE_EXEC_CREATED,
+                                  [EMU_EXEC_DESTROYED] = RESOURCE_EXEC_DESTROY_STARTING};
+    graph_data data = {.graph = e->graph,
+                       .original_graph = e->original_graph,
+                       .node = e->node,
+                       .original_node = e->original_node,
+                       .node_type = e->node_type,
+                       .dependency = e->dependency,
+                       .exec = e->exec};
+    call_resource(ids[e->what], &(resource_data){.context = doors()->device_context(e->device),
+                                                 .descriptor = &data});
 }

@@ -22,13 +22,46 @@ static struct {
 /* ---- Events ----------------------------------------------------------------------------------
  */
 
+/* Questions about graphs and kernels, that touch no device, may be asked in the callbacks of calls.
+ */
+static bool is_question(const char *function) {
+    static const char *const questions[] = {"cuGraphGetNodes",
+                                            "cuGraphNodeGetType",
+                                            "cuGraphNodeGetDependencies",
+                                            "cuGraphNodeGetDependencies_v2",
+                                            "cuGraphChildGraphNodeGetGraph",
+                                            "cuGraphKernelNodeGetParams",
+                                            "cuGraphKernelNodeGetParams_v2",
+                                            "cuFuncGetName",
+                                            "cuKernelGetName",
+                                            "cuStreamIsCapturing"};
+    for (size_t i = 0; i < sizeof questions / sizeof *questions; i++)
+        if (!strcmp(questions[i], function))
+            return true;
+    return false;
+}
+
+/* Counting stands still while a stream captures: it would spoil what is captured. */
+static void check_capture(const emu_api_event *event) {
+    if (event->exit || strncmp(event->function, "cuStreamBeginCapture", 20) != 0)
+        return;
+    if (profiling_started(event->device))
+        complain("error", "capture-while-profiling",
+                 "a stream begins to capture while launches are profiled: the real one spoils the "
+                 "capture; stop profiling before %s goes on",
+                 event->function);
+}
+
+/* On the way in the client may still stop; told after it. */
 static void on_api(const emu_api_event *event) {
-    if (inside_client && !event->exit)
+    if (inside_client && !event->exit &&
+        !(strcmp(inside_client, "callback") == 0 && is_question(event->function)))
         complain("warning", "cuda-in-callback",
                  "%s is called inside the client's %s; with the real one that may never return",
                  event->function, inside_client);
     activity_api(event);
     callback_api(event);
+    check_capture(event);
     if (event->exit)
         activity_tick();
 }
@@ -72,7 +105,9 @@ static const emu_observer observer = {.api = on_api,
                                       .context = on_context,
                                       .stream = on_stream,
                                       .module_loaded = record_module,
-                                      .ends = on_end};
+                                      .ends = on_end,
+                                      .graph = callback_graph,
+                                      .graph_run = record_graph_run};
 
 /* ---- The runtime's doors ---------------------------------------------------------------------
  */
@@ -209,6 +244,39 @@ CUPTI_EXPORT(cuptiGetStreamIdEx, void *context, void *stream, uint8_t per_thread
 
 CUPTI_EXPORT(cuptiGetStreamId, void *context, void *stream, uint32_t *id) {
     return cuptiGetStreamIdEx(context, stream, 0, id);
+}
+
+/* Of a graph, a node or an executable graph. */
+static uint64_t graph_id(const void *handle, char what) {
+    const emu_doors *d = doors();
+    return d && handle ? d->graph_id(handle, what) : 0;
+}
+
+CUPTI_EXPORT(cuptiGetGraphId, void *graph, uint32_t *id) {
+    CUPTI_SWITCH();
+    uint64_t found = graph_id(graph, 'g');
+    if (!id || !found)
+        return CUPTI_INVALID_PARAMETER;
+    *id = (uint32_t)found;
+    return CUPTI_OK;
+}
+
+CUPTI_EXPORT(cuptiGetGraphExecId, void *exec, uint32_t *id) {
+    CUPTI_SWITCH();
+    uint64_t found = graph_id(exec, 'x');
+    if (!id || !found)
+        return CUPTI_INVALID_PARAMETER;
+    *id = (uint32_t)found;
+    return CUPTI_OK;
+}
+
+CUPTI_EXPORT(cuptiGetGraphNodeId, void *node, uint64_t *id) {
+    CUPTI_SWITCH();
+    uint64_t found = graph_id(node, 'n');
+    if (!id || !found)
+        return CUPTI_INVALID_PARAMETER;
+    *id = found;
+    return CUPTI_OK;
 }
 
 CUPTI_EXPORT(cuptiGetNumContexts, uint32_t *count) {

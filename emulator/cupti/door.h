@@ -77,6 +77,7 @@ uint64_t virtual_ns(double at_s);
 
 void callback_api(const emu_api_event *event);
 void callback_resource(uint32_t cbid, void *context, void *stream);
+void callback_graph(const emu_graph_event *event);
 uint32_t callback_id(const emu_api_event *event); /* 0: has none here */
 bool callback_subscribed(void);
 /* True while this thread is inside a client's function. */
@@ -100,6 +101,7 @@ void activity_ends(void);
 size_t record_size(uint32_t kind); /* in this version; 0: no such kind */
 void record_launch(const emu_launch_event *event);
 void record_copy(const emu_copy_event *event);
+void record_graph_run(const emu_graph_run_event *event);
 void record_memory(const emu_memory_event *event);
 void record_pool_event(const emu_pool_event *event);
 void record_context_of(int device);
@@ -129,6 +131,8 @@ cupti_result profiler_initialized(const char *function);
 void profiler_needs_driver(const char *function, uint32_t from, uint32_t to);
 /* Launches on DEVICE are being profiled, by whichever interface. */
 bool profiling_started(int device);
+/* FUNCTION must not be called while a stream captures. */
+void profiling_check_capture(const char *function);
 /* Kernels must not be traced while launches are profiled: NVIDIA promises their records nothing.
  */
 void profiling_check_tracing(void);

@@ -142,6 +142,12 @@ bool profiling_started(int device) {
     return session_started(device);
 }
 
+void profiling_check_capture(const char *function) {
+    if (doors() && doors()->captures())
+        complain("error", "profiling-while-capturing",
+                 "%s is called while a stream captures: the real one spoils the capture", function);
+}
+
 void profiling_check_tracing(void) {
     bool started = false;
     for (int i = 0; i < PROFILED_DEVICES && !started; i++)

@@ -139,6 +139,7 @@ static bool range_profiler_on(int device) {
 
 CUPTI_EXPORT(cuptiProfilerBeginSession, session_begin_params *p) {
     CUPTI_SWITCH();
+    profiling_check_capture(__func__);
     emu_door_device found;
     if (!params_ok(p, SIZE_TO(session_begin_params, launches_per_pass), __func__))
         return CUPTI_INVALID_PARAMETER;
@@ -268,6 +269,7 @@ CUPTI_EXPORT(cuptiProfilerUnsetConfig, session_params *p) {
 
 CUPTI_EXPORT(cuptiProfilerBeginPass, session_params *p) {
     CUPTI_SWITCH();
+    profiling_check_capture(__func__);
     cupti_result result;
     if (!params_ok(p, SIZE_TO(session_params, context), __func__))
         return CUPTI_INVALID_PARAMETER;
@@ -366,6 +368,7 @@ CUPTI_EXPORT(cuptiProfilerIsPassCollected, session_collected_params *p) {
 
 CUPTI_EXPORT(cuptiProfilerEnableProfiling, session_params *p) {
     CUPTI_SWITCH();
+    profiling_check_capture(__func__);
     cupti_result result;
     if (!params_ok(p, SIZE_TO(session_params, context), __func__))
         return CUPTI_INVALID_PARAMETER;

@@ -67,6 +67,7 @@ static cupti_result refuse(const char *rule, const char *text) {
 
 CUPTI_EXPORT(cuptiRangeProfilerEnable, range_enable_params *p) {
     CUPTI_SWITCH();
+    profiling_check_capture(__func__);
     profiler_needs_driver(__func__, VERSION_13_0, 130001);
     if (!params_ok(p, SIZE_TO(range_enable_params, object), __func__))
         return CUPTI_INVALID_PARAMETER;
@@ -214,6 +215,7 @@ static const char *config_mistake(const range_config_params *p) {
 
 CUPTI_EXPORT(cuptiRangeProfilerSetConfig, range_config_params *p) {
     CUPTI_SWITCH();
+    profiling_check_capture(__func__);
     if (!params_ok(p, SIZE_TO(range_config_params, nesting_target), __func__))
         return CUPTI_INVALID_PARAMETER;
     const config_image *config = config_image_of(p->config, p->config_size);
@@ -250,6 +252,7 @@ CUPTI_EXPORT(cuptiRangeProfilerSetConfig, range_config_params *p) {
 
 CUPTI_EXPORT(cuptiRangeProfilerStart, range_params *p) {
     CUPTI_SWITCH();
+    profiling_check_capture(__func__);
     if (!params_ok(p, sizeof *p, __func__))
         return CUPTI_INVALID_PARAMETER;
     range_object *o = lock_object(p->object, __func__);
@@ -284,9 +287,15 @@ bool range_started(int device) {
 void range_launch(const emu_launch_event *e) {
     pthread_mutex_lock(&profiler.lock);
     range_object *o = e->device < PROFILED_DEVICES ? profiler.object[e->device] : NULL;
-    if (o && o->started)
+    bool counted = o && o->started;
+    bool refused = counted && e->graph && o->range == RANGE_AUTO && o->replay != REPLAY_KERNEL;
+    if (counted && !refused)
         ranges_launch(&o->ranges, e, o->range == RANGE_USER);
     pthread_mutex_unlock(&profiler.lock);
+    if (refused)
+        complain("error", "graph-replay",
+                 "a graph is launched in automatic ranges without kernel replay, which is not "
+                 "supported: its kernels have no ranges");
 }
 
 CUPTI_EXPORT(cuptiRangeProfilerPushRange, range_push_params *p) {

@@ -47,6 +47,8 @@ static const struct {
     {KIND_CONTEXT, VERSION_13_0, 32},
     {KIND_CONTEXT, 22, 24},
     {KIND_CONTEXT, 0, 16},
+    {KIND_GRAPH_TRACE, 22, 56},
+    {KIND_GRAPH_TRACE, 0, 48},
     {KIND_OVERHEAD, 22, 56},
     {KIND_OVERHEAD, 0, 40},
     {KIND_RUNTIME, 0, 40},
@@ -78,9 +80,14 @@ static bool without_times(int device) {
     return strict() && profiling_started(device);
 }
 
+/* Where graphs are traced as a whole, their nodes have no records. */
+static bool only_whole(uint32_t graph) {
+    return graph && activity_on(KIND_GRAPH_TRACE);
+}
+
 void record_launch(const emu_launch_event *e) {
     bool concurrent = activity_on(KIND_CONCURRENT_KERNEL);
-    if (!concurrent && !activity_on(KIND_KERNEL))
+    if ((!concurrent && !activity_on(KIND_KERNEL)) || only_whole(e->graph))
         return;
     const emu_kernel_info *info = e->info;
     uint64_t start = virtual_ns(e->start_s), end = virtual_ns(e->end_s);
@@ -100,6 +107,8 @@ void record_launch(const emu_launch_event *e) {
                        .local_per_thread = info->local_bytes_per_thread,
                        .correlation = e->correlation,
                        .grid_id = (int64_t)e->id,
+                       .graph_node = e->node,
+                       .graph = e->graph,
                        .launch_type = e->launch->cooperative ? LAUNCH_COOPERATIVE : LAUNCH_REGULAR,
                        .channel_type = CHANNEL_COMPUTE};
     uint64_t threads = 1;
@@ -136,7 +145,9 @@ static void add_fill(const emu_copy_event *e) {
                        .correlation = e->correlation,
                        .flags = e->waits ? 0 : FLAG_COPY_ASYNC,
                        .memory_kind = memory_kind(e->to_known, e->to),
-                       .channel_type = CHANNEL_COMPUTE};
+                       .channel_type = CHANNEL_COMPUTE,
+                       .graph_node = e->node,
+                       .graph = e->graph};
     if (activity_on(KIND_MEMSET))
         add(&r, e->end_s, NULL, 0);
 }
@@ -158,7 +169,9 @@ static void add_peer(const emu_copy_event *e) {
                         .destination_device = (uint32_t)e->to_device,
                         .destination_context = context_uid(e->to_device),
                         .correlation = e->correlation,
-                        .channel_type = CHANNEL_ASYNC_COPY};
+                        .channel_type = CHANNEL_ASYNC_COPY,
+                        .graph_node = e->node,
+                        .graph = e->graph};
     if (activity_on(KIND_MEMCPY2))
         add(&r, e->end_s, NULL, 0);
 }
@@ -176,6 +189,8 @@ static uint8_t copy_kind(const char *kind) {
 }
 
 void record_copy(const emu_copy_event *e) {
+    if (only_whole(e->graph))
+        return;
     if (!strcmp(e->kind, "memset")) {
         add_fill(e);
         return;
@@ -197,8 +212,28 @@ void record_copy(const emu_copy_event *e) {
                        .stream = (uint32_t)e->stream,
                        .correlation = e->correlation,
                        .channel_type = CHANNEL_ASYNC_COPY,
-                       .copies = 1};
+                       .copies = 1,
+                       .graph_node = e->node,
+                       .graph = e->graph};
     if (activity_on(KIND_MEMCPY))
+        add(&r, e->end_s, NULL, 0);
+}
+
+/* ---- Graphs ----------------------------------------------------------------------------------
+ */
+
+void record_graph_run(const emu_graph_run_event *e) {
+    record_graph r = {.kind = KIND_GRAPH_TRACE,
+                      .correlation = e->correlation,
+                      .start = virtual_ns(e->start_s),
+                      .end = virtual_ns(e->end_s),
+                      .device = (uint32_t)e->device,
+                      .graph = e->graph,
+                      .context = context_uid(e->device),
+                      .stream = (uint32_t)e->stream,
+                      .end_device = (uint32_t)e->device,
+                      .end_context = context_uid(e->device)};
+    if (activity_on(KIND_GRAPH_TRACE))
         add(&r, e->end_s, NULL, 0);
 }
 

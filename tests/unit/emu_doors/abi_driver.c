@@ -102,3 +102,34 @@ SAME_FIELD(cudaMemPoolProps, allocType, CUmemPoolProps, allocType);
 SAME_FIELD(cudaMemPoolProps, handleTypes, CUmemPoolProps, handleTypes);
 SAME_FIELD(cudaMemPoolProps, location, CUmemPoolProps, location);
 SAME_FIELD(cudaMemPoolProps, maxSize, CUmemPoolProps, maxSize);
+
+/* ---- Graphs ---- */
+
+#if CUDA_VERSION >= 13000
+#include "emulator/cuda/abi_graph.h"
+
+SAME_SIZE(driver_kernel_node, CUDA_KERNEL_NODE_PARAMS_v3);
+SAME_FIELD(driver_kernel_node, params.gridDim, CUDA_KERNEL_NODE_PARAMS_v3, gridDimX);
+SAME_FIELD(driver_kernel_node, params.blockDim, CUDA_KERNEL_NODE_PARAMS_v3, blockDimX);
+SAME_FIELD(driver_kernel_node, params.sharedMemBytes, CUDA_KERNEL_NODE_PARAMS_v3, sharedMemBytes);
+SAME_FIELD(driver_kernel_node, params.kernelParams, CUDA_KERNEL_NODE_PARAMS_v3, kernelParams);
+SAME_FIELD(driver_kernel_node, params.extra, CUDA_KERNEL_NODE_PARAMS_v3, extra);
+SAME_FIELD(driver_kernel_node, kernel, CUDA_KERNEL_NODE_PARAMS_v3, kern);
+SAME_FIELD(driver_kernel_node, context, CUDA_KERNEL_NODE_PARAMS_v3, ctx);
+_Static_assert(sizeof(CUDA_KERNEL_NODE_PARAMS_v1) == offsetof(driver_kernel_node, kernel),
+               "the first version ends before the kernel");
+SAME_SIZE(driver_memcpy_node, CUDA_MEMCPY_NODE_PARAMS);
+SAME_FIELD(driver_memcpy_node, copy, CUDA_MEMCPY_NODE_PARAMS, copyParams);
+SAME_SIZE(driver_node, CUgraphNodeParams);
+SAME_FIELD(driver_node, as, CUgraphNodeParams, kernel);
+SAME_FIELD(driver_node, as.graph.ownership, CUgraphNodeParams, graph.ownership);
+SAME_FIELD(driver_node, as.alloc.dptr, CUgraphNodeParams, alloc.dptr);
+SAME_FIELD(driver_node, as.fill.height, CUgraphNodeParams, memset.height);
+SAME_SIZE(cudaMemsetParams, CUDA_MEMSET_NODE_PARAMS_v1);
+SAME_SIZE(cudaHostNodeParams, CUDA_HOST_NODE_PARAMS_v1);
+SAME_SIZE(cudaMemAllocNodeParams, CUDA_MEM_ALLOC_NODE_PARAMS_v2);
+SAME_SIZE(cudaGraphEdgeData, CUgraphEdgeData);
+SAME_SIZE(cudaGraphInstantiateParams, CUDA_GRAPH_INSTANTIATE_PARAMS);
+SAME_FIELD(cudaGraphInstantiateParams, result_out, CUDA_GRAPH_INSTANTIATE_PARAMS, result_out);
+SAME_SIZE(cudaGraphExecUpdateResultInfo, CUgraphExecUpdateResultInfo);
+#endif
