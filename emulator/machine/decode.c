@@ -125,18 +125,60 @@ emu_extra *emu_add_extra(decoder *d, emu_op *o, int count) {
 /* ---- modifiers ---------------------------------------------------------------------------------
  */
 
+/* Modifiers are at most PTX_MAX_MODIFIERS, less than the bits of the mask. */
+static void see(const decoder *d, int index) {
+    *d->seen |= 1u << index;
+}
+
 bool emu_has(const decoder *d, const char *modifier) {
-    for (int i = 0; i < d->in->modifier_count; i++)
-        if (strcmp(d->in->modifier[i], modifier) == 0)
-            return true;
-    return false;
+    bool found = false;
+    for (int i = 0; i < d->in->modifier_count; i++) {
+        if (strcmp(d->in->modifier[i], modifier) != 0)
+            continue;
+        see(d, i);
+        found = true;
+    }
+    return found;
 }
 
 bool emu_has_prefix(const decoder *d, const char *prefix) {
-    for (int i = 0; i < d->in->modifier_count; i++)
-        if (strncmp(d->in->modifier[i], prefix, strlen(prefix)) == 0)
+    bool found = false;
+    for (int i = 0; i < d->in->modifier_count; i++) {
+        if (strncmp(d->in->modifier[i], prefix, strlen(prefix)) != 0)
+            continue;
+        see(d, i);
+        found = true;
+    }
+    return found;
+}
+
+const char *emu_modifier(const decoder *d, int index) {
+    if (index >= d->in->modifier_count)
+        return "";
+    see(d, index);
+    return d->in->modifier[index];
+}
+
+/* Modifiers without a meaning on the emulated device, where memory is in order, caches hold what
+ * the model lets them and warps are whole. */
+static bool is_idle(const char *modifier) {
+    static const char *const idle[] = {
+        "acq_rel", "acquire",  "aligned", "approx", "ca",  "cg",   "cluster", "cs",
+        "cta",     "cv",       "full",    "gl",     "gpu", "lu",   "mmio",    "nc",
+        "noftz",   "relaxed",  "release", "rn",     "sc",  "sync", "sys",     "uni",
+        "unified", "volatile", "wb",      "weak",   "wt"};
+    for (size_t i = 0; i < sizeof idle / sizeof *idle; i++)
+        if (strcmp(modifier, idle[i]) == 0)
             return true;
-    return false;
+    return strncmp(modifier, "L1::", 4) == 0 || strncmp(modifier, "L2::", 4) == 0 ||
+           ptx_type_named(modifier, strlen(modifier)) != PTX_NONE;
+}
+
+static bool all_seen(const decoder *d) {
+    for (int i = 0; i < d->in->modifier_count; i++)
+        if (!(*d->seen >> i & 1) && !is_idle(d->in->modifier[i]))
+            return false;
+    return true;
 }
 
 ptx_type emu_type_at(const decoder *d, int index) {
@@ -213,7 +255,7 @@ void emu_count_float(decoder *d, ptx_type type, emu_op_class op_class) {
     i->kind = COUNT_FP;
     i->precision = (uint8_t)precision_of(type);
     i->op_class = (uint8_t)op_class;
-    i->packed = type == PTX_F16X2 || type == PTX_BF16X2;
+    i->packed = type == PTX_F16X2 || type == PTX_BF16X2 || type == PTX_F32X2;
     emu_flops(i, d->in);
 }
 /* ---- operations that work lane by lane ---------------------------------------------------------
@@ -228,6 +270,26 @@ const emu_operation *emu_find_operation(const char *format, ...) {
     return emu_operation_find(name);
 }
 
+int emu_flush_handler(const decoder *d, ptx_type type) {
+    int handler = type == PTX_F16     ? H_flush_f16
+                  : type == PTX_F16X2 ? H_flush_f16x2
+                  : type == PTX_F32   ? H_flush_f32
+                                      : 0;
+    return handler && emu_has(d, "ftz") ? handler : 0;
+}
+
+uint32_t emu_flushed(decoder *d, uint32_t ref, int handler) {
+    if (!handler)
+        return ref;
+    uint32_t to = emu_decode_temporary(d, false);
+    emu_op *o = emu_emit_helper(d, handler);
+    if (o) {
+        o->d = to;
+        o->a = ref;
+    }
+    return to;
+}
+
 /* Binds D and the sources of OPERATION from operand 0 and those from FIRST on. */
 bool emu_bind_operation(decoder *d, const emu_operation *op, int first, emu_count_kind kind) {
     const ptx_instruction *in = d->in;
@@ -237,7 +299,7 @@ bool emu_bind_operation(decoder *d, const emu_operation *op, int first, emu_coun
         return false;
     uint32_t ref[4] = {0};
     for (int i = 0; i < op->sources; i++)
-        ref[i] = emu_source(d, &in->operand[first + i], op->source[i]);
+        ref[i] = emu_flushed(d, emu_source(d, &in->operand[first + i], op->source[i]), d->flush);
     uint32_t to = op->d == PTX_PRED ? emu_destination_predicate(d, &in->operand[0])
                                     : emu_destination(d, &in->operand[0], op->d);
     emu_op *o = emu_emit(d, op->handler, kind);
@@ -260,33 +322,45 @@ bool emu_finish_operation(decoder *d, const emu_operation *op) {
  */
 
 enum { MOST_INSTRUCTIONS = 256 };
-static emu_instruction instructions[MOST_INSTRUCTIONS];
-static size_t instruction_count;
+static struct known {
+    emu_instruction instruction;
+    bool strict; /* its decoder takes exactly the modifiers that it knows */
+} known[MOST_INSTRUCTIONS];
+static size_t known_count;
 
 static int by_opcode(const void *a, const void *b) {
-    return strcmp(((const emu_instruction *)a)->opcode, ((const emu_instruction *)b)->opcode);
+    return strcmp(((const struct known *)a)->instruction.opcode,
+                  ((const struct known *)b)->instruction.opcode);
 }
 
-static void sort_instructions(void) {
-    static const emu_instruction *const families[] = {
-        emu_arithmetic_instructions, emu_move_instructions,    emu_memory_instructions,
-        emu_async_instructions,      emu_control_instructions, emu_matrix_instructions,
-        emu_texture_instructions};
-    for (size_t f = 0; f < sizeof families / sizeof *families; f++)
-        for (const emu_instruction *i = families[f];
-             i->opcode && instruction_count < MOST_INSTRUCTIONS; i++)
-            instructions[instruction_count++] = *i;
-    qsort(instructions, instruction_count, sizeof *instructions, by_opcode);
+static void add_family(const emu_instruction *family, bool strict) {
+    for (; family->opcode && known_count < MOST_INSTRUCTIONS; family++)
+        known[known_count++] = (struct known){*family, strict};
+}
+
+static void collect_instructions(void) {
+    add_family(emu_arithmetic_instructions, false);
+    add_family(emu_video_instructions, false);
+    add_family(emu_move_instructions, false);
+    add_family(emu_memory_instructions, false);
+    add_family(emu_async_instructions, false);
+    add_family(emu_control_instructions, false);
+    add_family(emu_matrix_instructions, true);
+    add_family(emu_texture_instructions, true);
+    qsort(known, known_count, sizeof *known, by_opcode);
 }
 
 bool emu_decode_instruction(decoder *d) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, sort_instructions);
-    const emu_instruction key = {.opcode = d->in->opcode};
-    const emu_instruction *found =
-        bsearch(&key, instructions, instruction_count, sizeof *instructions, by_opcode);
+    pthread_once(&once, collect_instructions);
+    uint32_t seen = 0;
+    d->seen = &seen;
+    d->moved_from = UINT32_MAX;
+    const struct known key = {.instruction.opcode = d->in->opcode};
+    const struct known *found = bsearch(&key, known, known_count, sizeof *known, by_opcode);
     if (!found)
         return emu_decode_unsupported(d);
-    d->moved_from = UINT32_MAX;
-    return found->decode(d) && !d->fault->status;
+    if (!found->instruction.decode(d) || d->fault->status)
+        return false;
+    return found->strict || all_seen(d) || emu_decode_unsupported(d);
 }

@@ -43,6 +43,8 @@ typedef struct decoder {
     emu_op *last;
     uint32_t moved_from, moved_to; /* a result that has to change its width afterwards */
     bool moved_signed;
+    int flush;      /* handler that flushes the sources of the operation being bound; 0: none */
+    uint32_t *seen; /* modifiers of the instruction that its decoder has looked at, a bit each */
 } decoder;
 
 /* ---- instructions and their families ------------------------------------------------------------
@@ -55,9 +57,9 @@ typedef struct emu_instruction {
     bool (*decode)(decoder *d);
 } emu_instruction;
 
-extern const emu_instruction emu_arithmetic_instructions[], emu_move_instructions[],
-    emu_memory_instructions[], emu_async_instructions[], emu_control_instructions[],
-    emu_matrix_instructions[], emu_texture_instructions[];
+extern const emu_instruction emu_arithmetic_instructions[], emu_video_instructions[],
+    emu_move_instructions[], emu_memory_instructions[], emu_async_instructions[],
+    emu_control_instructions[], emu_matrix_instructions[], emu_texture_instructions[];
 
 bool emu_decode_instruction(decoder *d);
 bool emu_decode_nothing(decoder *d);
@@ -73,8 +75,12 @@ bool emu_decode_grow(void *array, int count, int *capacity, size_t element);
 /* ---- modifiers and types ------------------------------------------------------------------------
  */
 
+/* A modifier that nobody asks about (and that is not one of those without a meaning here) refuses
+ * the instruction: what is not understood must not be passed over. */
 bool emu_has(const decoder *d, const char *modifier);
 bool emu_has_prefix(const decoder *d, const char *prefix);
+/* The INDEXth modifier, "" if there are fewer. */
+const char *emu_modifier(const decoder *d, int index);
 /* The INDEXth modifier that is a type, the last one; PTX_NONE. */
 ptx_type emu_type_at(const decoder *d, int index);
 ptx_type emu_last_type(const decoder *d);
@@ -85,8 +91,8 @@ static inline bool is_wide(ptx_type type) {
 }
 
 static inline bool is_float(ptx_type t) {
-    return t == PTX_F16 || t == PTX_F16X2 || t == PTX_BF16 || t == PTX_BF16X2 || t == PTX_F32 ||
-           t == PTX_F64 || t == PTX_TF32;
+    return t == PTX_F32X2 || t == PTX_F16 || t == PTX_F16X2 || t == PTX_BF16 || t == PTX_BF16X2 ||
+           t == PTX_F32 || t == PTX_F64 || t == PTX_TF32;
 }
 
 static inline bool is_signed(ptx_type t) {
@@ -136,6 +142,8 @@ uint32_t emu_source_predicate(decoder *d, const ptx_operand *p, emu_op *flags, i
  * emu_finish_destination() afterwards. */
 uint32_t emu_destination(decoder *d, const ptx_operand *p, ptx_type type);
 bool emu_finish_destination(decoder *d, ptx_type type);
+/* The low and the high 64 bits of a register of 128; UINT32_MAX: of a sink. */
+bool emu_decode_halves(decoder *d, const ptx_operand *p, uint32_t ref[2]);
 /* UINT32_MAX: a sink. */
 uint32_t emu_destination_predicate(decoder *d, const ptx_operand *p);
 /* Where a variable of the function lies: *LOCAL if the frame's base has to be added at run time. */
@@ -147,6 +155,11 @@ bool emu_variable_address(decoder *d, const ptx_operand *p, uint64_t *address, b
 /* NULL if there is none of that name. */
 const emu_operation *emu_find_operation(const char *format, ...)
     __attribute__((format(printf, 1, 2)));
+/* The handler that makes subnormals of TYPE zero if .ftz asks for it where the host's control word
+ * cannot do it (half precision; whatever only compares), else 0. */
+int emu_flush_handler(const decoder *d, ptx_type type);
+/* REF with its subnormals made zero by HANDLER, in a temporary; REF itself if HANDLER is 0. */
+uint32_t emu_flushed(decoder *d, uint32_t ref, int handler);
 /* Emits OPERATION: its result is operand 0, its sources those from FIRST on. d->last is the op. */
 bool emu_bind_operation(decoder *d, const emu_operation *op, int first, emu_count_kind kind);
 /* Finishes an operation whose op was bound: width of the result. */
@@ -170,6 +183,8 @@ int emu_space_of(const decoder *d);
 /* Notes the access for the counts that the machine makes itself: parameters and constants. */
 void emu_count_memory(decoder *d, int space, emu_access_op access, unsigned bytes);
 void emu_number_memory(decoder *d, emu_op *o);
+/* st.async and red.async (decode_async.c). */
+bool emu_decode_store_async(decoder *d);
 
 /* ---- the program (program.c, liveness.c, count.c) -----------------------------------------------
  */

@@ -25,6 +25,7 @@ static bool decode_bra(decoder *d) {
 }
 
 static bool decode_brx(decoder *d) {
+    emu_has(d, "idx");
     if (!emu_need(d, 2, 2) || d->in->operand[1].kind != PTX_OPERAND_TARGETS ||
         !d->in->operand[1].targets->index)
         return d->fault->status ? false : emu_decode_unsupported(d);
@@ -63,13 +64,32 @@ bool emu_decode_nothing(decoder *d) {
 
 static bool decode_fence(decoder *d) {
     /* made visible to other blocks: one of them may wait for it */
-    if (!emu_has(d, "cta") && !emu_has_prefix(d, "proxy"))
+    bool proxy = emu_has_prefix(d, "proxy"), block = emu_has(d, "cta");
+    emu_has_prefix(d, "async");
+    emu_has(d, "alias");
+    emu_has_prefix(d, "tensormap");
+    bool initialised = emu_has(d, "mbarrier_init");
+    emu_space_of(d);
+    if (!block && !proxy && !initialised)
         d->program->ordered = true;
     return emu_emit(d, H_nothing, COUNT_BARRIER) != NULL;
 }
 
 static bool decode_trap(decoder *d) {
     return emu_emit(d, H_trap, COUNT_CONTROL) != NULL;
+}
+
+static bool decode_pmevent(decoder *d) {
+    emu_has(d, "mask");
+    return emu_decode_nothing(d);
+}
+
+static bool decode_setmaxnreg(decoder *d) {
+    return (emu_has(d, "inc") || emu_has(d, "dec")) && emu_decode_nothing(d);
+}
+
+static bool decode_griddepcontrol(decoder *d) {
+    return (emu_has(d, "wait") || emu_has(d, "launch_dependents")) && emu_decode_nothing(d);
 }
 
 static bool decode_nanosleep(decoder *d) {
@@ -186,6 +206,18 @@ static bool decode_call(decoder *d) {
 /* ---- barriers and the warp ---------------------------------------------------------------------
  */
 
+/* A cluster is one block: its threads arrive and wait at a barrier that programs cannot name. */
+static bool decode_cluster_barrier(decoder *d) {
+    const bool arrive = emu_has(d, "arrive");
+    if ((!arrive && !emu_has(d, "wait")) || !emu_need(d, 0, 0))
+        return d->fault->status ? false : emu_decode_unsupported(d);
+    emu_op *o = emu_emit(d, H_nothing, COUNT_BARRIER);
+    if (!o)
+        return false;
+    o->control = (uint8_t)(arrive ? CONTROL_CLUSTER_ARRIVE : CONTROL_CLUSTER_WAIT);
+    return true;
+}
+
 static bool decode_barrier(decoder *d) {
     const ptx_operand *p = d->in->operand;
     int n = d->in->operand_count;
@@ -201,7 +233,7 @@ static bool decode_barrier(decoder *d) {
         return o != NULL;
     }
     if (emu_has(d, "cluster"))
-        return emu_decode_unsupported(d);
+        return decode_cluster_barrier(d);
     bool red = emu_has(d, "red"), wait = !emu_has(d, "arrive");
     int first = red ? 1 : 0;
     if (!emu_need(d, red ? 3 : 1, red ? 4 : 2))
@@ -223,10 +255,13 @@ static bool decode_barrier(decoder *d) {
     o->b = b;
     o->c = c;
     o->d = to;
-    o->kind = (uint8_t)(!red                ? BAR_RED_NONE
-                        : popc              ? BAR_RED_POPC
-                        : emu_has(d, "and") ? BAR_RED_AND
-                                            : BAR_RED_OR);
+    const bool all = emu_has(d, "and"), any = emu_has(d, "or");
+    if (red && popc + all + any != 1)
+        return emu_decode_unsupported(d);
+    o->kind = (uint8_t)(!red   ? BAR_RED_NONE
+                        : popc ? BAR_RED_POPC
+                        : all  ? BAR_RED_AND
+                               : BAR_RED_OR);
     o->flags |= flags.flags | (counted ? OP_COUNTED : 0);
     return !d->fault->status;
 }
@@ -255,6 +290,7 @@ static bool decode_shfl(decoder *d) {
                         : emu_has(d, "down") ? SHUFFLE_DOWN
                         : emu_has(d, "bfly") ? SHUFFLE_BUTTERFLY
                                              : SHUFFLE_INDEX);
+    emu_has(d, "idx");
     return emu_finish_destination(d, PTX_B32);
 }
 
@@ -299,22 +335,28 @@ static bool decode_match(decoder *d) {
     o->e = e;
     o->control = CONTROL_GATHER;
     o->kind = emu_has(d, "all");
+    emu_has(d, "any");
     o->flags |= is_wide(t) ? OP_WIDE_D : 0;
     return !d->fault->status;
 }
 
 static bool decode_redux(decoder *d) {
     ptx_type t = emu_last_type(d);
-    int kind = emu_has(d, "add")   ? REDUCE_ADD
-               : emu_has(d, "min") ? (is_signed(t) ? REDUCE_MIN_S : REDUCE_MIN_U)
-               : emu_has(d, "max") ? (is_signed(t) ? REDUCE_MAX_S : REDUCE_MAX_U)
-               : emu_has(d, "and") ? REDUCE_AND
-               : emu_has(d, "or")  ? REDUCE_OR
-                                   : REDUCE_XOR;
-    if (is_float(t) || !emu_need(d, 3, 3))
+    const bool real = t == PTX_F32, add = emu_has(d, "add"), min = emu_has(d, "min");
+    const bool max = emu_has(d, "max"), and = emu_has(d, "and"), or = emu_has(d, "or");
+    int kind = add                 ? REDUCE_ADD
+               : min               ? (is_signed(t) ? REDUCE_MIN_S : REDUCE_MIN_U)
+               : max               ? (is_signed(t) ? REDUCE_MAX_S : REDUCE_MAX_U)
+               : and               ? REDUCE_AND
+               : or                ? REDUCE_OR
+               : emu_has(d, "xor") ? REDUCE_XOR
+                                   : -1;
+    if (real)
+        kind = min ? REDUCE_MIN_F : max ? REDUCE_MAX_F : -1;
+    if (kind < 0 || ptx_type_bytes(t) != 4 || !emu_need(d, 3, 3))
         return d->fault->status ? false : emu_decode_unsupported(d);
     const ptx_operand *p = d->in->operand;
-    uint32_t a = emu_source(d, &p[1], PTX_B32), e = emu_source(d, &p[2], PTX_B32);
+    uint32_t a = emu_source(d, &p[1], t), e = emu_source(d, &p[2], PTX_B32);
     uint32_t to = emu_destination(d, &p[0], PTX_B32);
     emu_op *o = emu_emit(d, H_reduce_32, COUNT_SHUFFLE);
     if (!o)
@@ -324,6 +366,9 @@ static bool decode_redux(decoder *d) {
     o->e = e;
     o->control = CONTROL_GATHER;
     o->kind = (uint8_t)kind;
+    o->immediate =
+        real ? (emu_has(d, "abs") ? REDUCE_MAGNITUDE : 0) | (emu_has(d, "NaN") ? REDUCE_NAN : 0)
+             : 0;
     return !d->fault->status;
 }
 
@@ -365,14 +410,14 @@ const emu_instruction emu_control_instructions[] = {
     {"elect", decode_elect},
     {"exit", decode_exit},
     {"fence", decode_fence},
-    {"griddepcontrol", emu_decode_nothing},
+    {"griddepcontrol", decode_griddepcontrol},
     {"match", decode_match},
     {"membar", decode_fence},
     {"nanosleep", decode_nanosleep},
-    {"pmevent", emu_decode_nothing},
+    {"pmevent", decode_pmevent},
     {"redux", decode_redux},
     {"ret", decode_ret},
-    {"setmaxnreg", emu_decode_nothing},
+    {"setmaxnreg", decode_setmaxnreg},
     {"shfl", decode_shfl},
     {"trap", decode_trap},
     {"vote", decode_vote},

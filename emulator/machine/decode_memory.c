@@ -58,8 +58,15 @@ void emu_number_memory(decoder *d, emu_op *o) {
 }
 
 /* Registers of a vector or the single register of a load or store. */
-static bool decode_elements(decoder *d, const ptx_operand *p, ptx_type type, bool loading,
+static bool decode_elements(decoder *d, const ptx_operand *p, ptx_type *whole, bool loading,
                             uint32_t ref[8], int *count, bool *wide) {
+    if (*whole == PTX_B128) { /* moved as two of 64 bits */
+        *whole = PTX_B64;
+        *count = 2;
+        *wide = true;
+        return emu_decode_halves(d, p, ref);
+    }
+    const ptx_type type = *whole;
     const ptx_operand *list = p->kind == PTX_OPERAND_VECTOR ? p->element : p;
     int n = p->kind == PTX_OPERAND_VECTOR ? p->count : 1;
     int said = emu_has(d, "v2") ? 2 : emu_has(d, "v4") ? 4 : emu_has(d, "v8") ? 8 : 1;
@@ -131,7 +138,7 @@ static bool decode_load_parameter(decoder *d, const ptx_operand *to, ptx_type ty
     int count;
     bool wide;
     uint64_t offset;
-    if (!decode_elements(d, to, type, true, ref, &count, &wide))
+    if (!decode_elements(d, to, &type, true, ref, &count, &wide))
         return false;
     unsigned bytes = ptx_type_bytes(type);
     if (kernel_parameter(d, at, &offset)) {
@@ -214,15 +221,15 @@ static bool decode_access(decoder *d, bool loading) {
     uint32_t ref[8];
     int count;
     bool wide;
-    if (type == PTX_B128 || emu_has(d, "async") || emu_has(d, "bulk"))
-        return emu_decode_unsupported(d);
+    if (emu_has(d, "async"))
+        return loading ? emu_decode_unsupported(d) : emu_decode_store_async(d);
     if (!emu_decode_address(d, &d->in->operand[loading ? 1 : 0], &at))
         return false;
     if (space == SPACE_GENERIC && at.space != SPACE_GENERIC)
         space = at.space;
     if (space == EMU_PARAM && loading)
         return decode_load_parameter(d, data, type, &at);
-    if (!decode_elements(d, data, type, loading, ref, &count, &wide))
+    if (!decode_elements(d, data, &type, loading, ref, &count, &wide))
         return false;
     unsigned bytes = ptx_type_bytes(type) * (unsigned)count;
     if (bytes > 32)
@@ -276,15 +283,51 @@ static int atomic_kind(const decoder *d) {
     return -1;
 }
 
+/* atom.exch.b128, atom.cas.b128. */
+static bool decode_atomic_128(decoder *d, int kind) {
+    const ptx_operand *p = d->in->operand;
+    const bool cas = kind == ATOMIC_CAS;
+    uint32_t ref[6]; /* halves of the result, of b, of c */
+    emu_place at;
+    if (strcmp(d->in->opcode, "atom") != 0 || (!cas && kind != ATOMIC_EXCH))
+        return emu_decode_unsupported(d);
+    if (!emu_need(d, cas ? 4 : 3, 5) || !emu_decode_address(d, &p[1], &at) ||
+        !emu_decode_halves(d, &p[0], ref) || !emu_decode_halves(d, &p[2], ref + 2) ||
+        !emu_decode_halves(d, &p[cas ? 3 : 2], ref + 4))
+        return false;
+    int space = emu_space_of(d);
+    if (space == SPACE_GENERIC && at.space != SPACE_GENERIC)
+        space = at.space;
+    emu_op *o = emu_emit(d, H_atomic_128, COUNT_MEMORY);
+    emu_extra *x = o ? emu_add_extra(d, o, 6) : NULL;
+    if (!x)
+        return false;
+    memcpy(x->ref, ref, sizeof ref);
+    o->a = at.ref;
+    o->immediate = at.offset;
+    o->bytes = 16;
+    o->flags |= at.wide ? OP_WIDE_ADDRESS : 0;
+    o->kind = (uint8_t)kind;
+    o->space = (uint8_t)(space == SPACE_GENERIC ? EMU_TEXTURE : space);
+    emu_number_memory(d, o);
+    emu_count_memory(d, space == SPACE_GENERIC ? EMU_GLOBAL : space, EMU_ATOMIC, 16);
+    if (space != EMU_SHARED)
+        d->program->ordered = true;
+    return !d->fault->status;
+}
+
 static bool decode_atomic(decoder *d) {
     bool reduction = strcmp(d->in->opcode, "red") == 0;
     ptx_type type = emu_last_type(d);
     int kind = atomic_kind(d), first = reduction ? 0 : 1;
     bool cas = kind == ATOMIC_CAS;
-    if (kind < 0 || emu_has(d, "async") || emu_has_prefix(d, "noftz.v") ||
-        !emu_need(d, first + (cas ? 3 : 2), first + 4))
+    if (kind >= 0 && reduction && emu_has(d, "async"))
+        return emu_decode_store_async(d);
+    if (kind < 0 || !emu_need(d, first + (cas ? 3 : 2), first + 4))
         return d->fault->status ? false : emu_decode_unsupported(d);
-    if (type == PTX_B128 || ptx_type_bytes(type) < 2)
+    if (type == PTX_B128)
+        return decode_atomic_128(d, kind);
+    if (ptx_type_bytes(type) < 2)
         return emu_decode_unsupported(d);
     static const uint8_t format[PTX_TYPES] = {[PTX_F32] = 1,   [PTX_F64] = 2,  [PTX_F16] = 3,
                                               [PTX_F16X2] = 4, [PTX_BF16] = 5, [PTX_BF16X2] = 6};
@@ -298,7 +341,7 @@ static bool decode_atomic(decoder *d) {
     uint32_t ref[16];
     int count = 1, targets = 0;
     bool wide;
-    if (!decode_elements(d, data, type, false, ref + 8, &count, &wide))
+    if (!decode_elements(d, data, &type, false, ref + 8, &count, &wide))
         return false;
     uint32_t c = cas ? emu_source(d, &d->in->operand[first + 2], type) : 0;
     if (reduction) {
@@ -309,7 +352,7 @@ static bool decode_atomic(decoder *d) {
         if (d->in->operand[0].kind == PTX_OPERAND_SINK)
             for (int i = 0; i < count; i++)
                 ref[i] = UINT32_MAX;
-        else if (!decode_elements(d, &d->in->operand[0], type, true, ref, &targets, &wide_target))
+        else if (!decode_elements(d, &d->in->operand[0], &type, true, ref, &targets, &wide_target))
             return false;
     }
     emu_op *o = emu_emit(d, H_atomic, COUNT_MEMORY);
@@ -340,6 +383,9 @@ static bool decode_atomic(decoder *d) {
 }
 
 static bool decode_prefetch(decoder *d) {
+    emu_has(d, "L1");
+    emu_has(d, "L2");
+    emu_space_of(d);
     return emu_emit(d, H_prefetch, COUNT_CONTROL) != NULL;
 }
 

@@ -45,17 +45,56 @@ static bool decode_pack(decoder *d, bool packing) {
     return !d->fault->status;
 }
 
+/* mov.b128 between registers of 128 bits and pairs of 64. */
+static bool decode_mov_128(decoder *d) {
+    uint32_t ref[2][2];
+    for (int i = 0; i < 2; i++) {
+        const ptx_operand *p = &d->in->operand[i];
+        if (p->kind != PTX_OPERAND_VECTOR) {
+            if (!emu_decode_halves(d, p, ref[i]))
+                return false;
+            continue;
+        }
+        if (p->count != 2)
+            return emu_decode_unsupported(d);
+        for (int half = 0; half < 2; half++) {
+            const ptx_operand *e = &p->element[half];
+            bool sink = e->kind == PTX_OPERAND_SINK;
+            ref[i][half] = sink ? UINT32_MAX
+                           : i  ? emu_source(d, e, PTX_B64)
+                                : emu_destination(d, e, PTX_B64);
+            if (!i && !sink && d->moved_from != UINT32_MAX)
+                return emu_decode_unsupported(d); /* a half into a register of another width */
+        }
+    }
+    for (int half = 0; half < 2; half++) {
+        if (ref[0][half] == UINT32_MAX || ref[1][half] == UINT32_MAX)
+            continue;
+        emu_op *o = emu_emit_helper(d, H_mov_b64);
+        if (!o)
+            return false;
+        o->d = ref[0][half];
+        o->a = ref[1][half];
+    }
+    return emu_emit(d, H_nothing, COUNT_MOVE) != NULL;
+}
+
 static bool decode_mov(decoder *d) {
     if (!emu_need(d, 2, 2))
         return false;
     const ptx_operand *to = &d->in->operand[0], *from = &d->in->operand[1];
     ptx_type t = emu_last_type(d);
+    if (t == PTX_B128)
+        return decode_mov_128(d);
     if (from->kind == PTX_OPERAND_VECTOR || to->kind == PTX_OPERAND_VECTOR)
         return decode_pack(d, from->kind == PTX_OPERAND_VECTOR);
     if (t == PTX_PRED) {
         emu_op flags = {0};
         uint32_t target = emu_destination_predicate(d, to);
-        uint32_t a = emu_source_predicate(d, from, &flags, OP_NEGATE_A);
+        const bool cluster =
+            from->kind == PTX_OPERAND_SPECIAL && strcmp(from->name, "%is_explicit_cluster") == 0;
+        uint32_t a = cluster ? emu_decode_constant(d, 0, false)
+                             : emu_source_predicate(d, from, &flags, OP_NEGATE_A);
         emu_op *o = emu_emit(d, H_mov_pred, COUNT_MOVE);
         if (!o || target == UINT32_MAX)
             return false;
@@ -115,7 +154,7 @@ static bool decode_slct(decoder *d) {
 
 /* Name of a comparison: eq lt ... of TYPE, with the unsigned spellings lo ls hi hs. */
 static const emu_operation *find_comparison(const decoder *d, ptx_type type, const char *suffix) {
-    const char *compare = d->in->modifier_count ? d->in->modifier[0] : "";
+    const char *compare = emu_modifier(d, 0);
     static const char *const spelling[][2] = {
         {"lo", "lt"}, {"ls", "le"}, {"hi", "gt"}, {"hs", "ge"}};
     for (size_t i = 0; i < sizeof spelling / sizeof *spelling; i++)
@@ -143,13 +182,15 @@ static bool decode_setp(decoder *d) {
     emu_combine combine = combine_of(d);
     int n = combine == COMBINE_NONE ? 3 : 4;
     const emu_operation *op = find_comparison(d, t, "");
-    if (!op || (emu_has(d, "ftz") && t != PTX_F32))
+    if (!op)
         return emu_decode_unsupported(d);
+    const int flush = t == PTX_F32 ? 0 : emu_flush_handler(d, t);
     if (!emu_need(d, n, n))
         return false;
     const ptx_operand *p = d->in->operand;
     emu_op flags = {0};
-    uint32_t a = emu_source(d, &p[1], op->source[0]), b = emu_source(d, &p[2], op->source[1]);
+    uint32_t a = emu_flushed(d, emu_source(d, &p[1], op->source[0]), flush);
+    uint32_t b = emu_flushed(d, emu_source(d, &p[2], op->source[1]), flush);
     uint32_t c = combine != COMBINE_NONE ? emu_source_predicate(d, &p[3], &flags, OP_NEGATE_C) : 0;
     uint32_t to = emu_destination_predicate(d, &p[0]);
     uint32_t second = p[0].second ? emu_destination_predicate(d, p[0].second) : UINT32_MAX;
@@ -192,11 +233,11 @@ static bool decode_set(decoder *d) {
                   : to_type == PTX_F16  ? H_set_f16
                   : to_type == PTX_BF16 ? H_set_bf16
                                         : H_set_32;
-    if (emu_has(d, "ftz"))
-        return emu_decode_unsupported(d);
+    const int flush = emu_flush_handler(d, t);
     const ptx_operand *p = d->in->operand;
     emu_op flags = {0};
-    uint32_t a = emu_source(d, &p[1], op->source[0]), b = emu_source(d, &p[2], op->source[1]);
+    uint32_t a = emu_flushed(d, emu_source(d, &p[1], op->source[0]), flush);
+    uint32_t b = emu_flushed(d, emu_source(d, &p[2], op->source[1]), flush);
     uint32_t c = combine != COMBINE_NONE ? emu_source_predicate(d, &p[3], &flags, OP_NEGATE_C) : 0;
     uint32_t to = emu_destination(d, &p[0], PTX_B32);
     emu_op *o = emu_emit(d, handler, COUNT_INTEGER);
@@ -219,33 +260,25 @@ static bool decode_set(decoder *d) {
 
 static bool decode_testp(decoder *d) {
     const emu_operation *op =
-        emu_find_operation("testp_%s_%s", d->in->modifier_count ? d->in->modifier[0] : "",
-                           ptx_type_name(emu_last_type(d)));
+        emu_find_operation("testp_%s_%s", emu_modifier(d, 0), ptx_type_name(emu_last_type(d)));
     if (!emu_bind_operation(d, op, 1, COUNT_FP))
         return false;
     emu_count_float(d, emu_last_type(d), EMU_OP_FP_OTHER);
     return emu_finish_operation(d, op);
 }
 int emu_space_of(const decoder *d) {
-    for (int i = 0; i < d->in->modifier_count; i++) {
-        const char *m = d->in->modifier[i];
-        if (strcmp(m, "global") == 0)
-            return EMU_GLOBAL;
-        if (strncmp(m, "shared", 6) == 0)
-            return EMU_SHARED;
-        if (strcmp(m, "local") == 0)
-            return EMU_LOCAL;
-        if (strcmp(m, "const") == 0)
-            return EMU_CONSTANT;
-        if (strncmp(m, "param", 5) == 0)
-            return EMU_PARAM;
-    }
-    return SPACE_GENERIC;
+    return emu_has(d, "global")          ? EMU_GLOBAL
+           : emu_has_prefix(d, "shared") ? EMU_SHARED
+           : emu_has(d, "local")         ? EMU_LOCAL
+           : emu_has(d, "const")         ? EMU_CONSTANT
+           : emu_has_prefix(d, "param")  ? EMU_PARAM
+                                         : SPACE_GENERIC;
 }
 
 static bool decode_cvta(decoder *d) {
     int space = emu_space_of(d);
     ptx_type t = emu_last_type(d);
+    const bool from_generic = emu_has(d, "to");
     if (!emu_need(d, 2, 2))
         return false;
     if (space == EMU_GLOBAL || space == EMU_CONSTANT) {
@@ -254,7 +287,7 @@ static bool decode_cvta(decoder *d) {
     }
     uint32_t a = emu_source(d, &d->in->operand[1], t);
     uint32_t to = emu_destination(d, &d->in->operand[0], t);
-    emu_op *o = emu_emit(d, emu_has(d, "to") ? H_from_generic : H_to_generic, COUNT_MOVE);
+    emu_op *o = emu_emit(d, from_generic ? H_from_generic : H_to_generic, COUNT_MOVE);
     if (!o)
         return false;
     o->a = a;
@@ -281,8 +314,66 @@ static bool decode_isspacep(decoder *d) {
     return !d->fault->status;
 }
 
+/* ---- clusters of one block
+ * -----------------------------------------------------------------------
+ */
+
+/* mapa: an address in the shared memory of another block of the cluster, of which there is none. */
+static bool decode_mapa(decoder *d) {
+    ptx_type t = emu_last_type(d);
+    emu_space_of(d);
+    if (!emu_need(d, 3, 3))
+        return false;
+    const emu_operation *op = emu_find_operation("mov_b%d", width_of(t));
+    if (!op)
+        return emu_decode_unsupported(d);
+    uint32_t a = emu_source(d, &d->in->operand[1], t);
+    uint32_t to = emu_destination(d, &d->in->operand[0], t);
+    emu_op *o = emu_emit(d, op->handler, COUNT_MOVE);
+    if (!o)
+        return false;
+    o->a = a;
+    o->d = to;
+    return emu_finish_destination(d, t);
+}
+
+/* A register that gets a constant. */
+static bool set_constant(decoder *d, ptx_type type, uint64_t value) {
+    uint32_t a = emu_decode_constant(d, value, is_wide(type));
+    uint32_t to = emu_destination(d, &d->in->operand[0], type);
+    emu_op *o = emu_emit(d, is_wide(type) ? H_mov_b64 : H_mov_b32, COUNT_MOVE);
+    if (!o)
+        return false;
+    o->a = a;
+    o->d = to;
+    return emu_finish_destination(d, type);
+}
+
+static bool decode_getctarank(decoder *d) {
+    emu_space_of(d);
+    return emu_need(d, 2, 2) && set_constant(d, PTX_B32, 0);
+}
+
+/* A cache policy is a number that loads and stores pass on to a cache which does not ask for it. */
+static bool decode_createpolicy(decoder *d) {
+    if (!emu_has(d, "fractional") && !emu_has(d, "range") && !emu_has(d, "cvt"))
+        return emu_decode_unsupported(d);
+    emu_has(d, "global");
+    emu_has(d, "L2");
+    return emu_need(d, 1, 4) && set_constant(d, PTX_B64, 0);
+}
+
 const emu_instruction emu_move_instructions[] = {
-    {"cvta", decode_cvta}, {"isspacep", decode_isspacep}, {"mov", decode_mov},
-    {"selp", decode_selp}, {"set", decode_set},           {"setp", decode_setp},
-    {"slct", decode_slct}, {"testp", decode_testp},       {NULL, NULL},
+    {"createpolicy", decode_createpolicy},
+    {"getctarank", decode_getctarank},
+    {"mapa", decode_mapa},
+    {"cvta", decode_cvta},
+    {"isspacep", decode_isspacep},
+    {"mov", decode_mov},
+    {"selp", decode_selp},
+    {"set", decode_set},
+    {"setp", decode_setp},
+    {"slct", decode_slct},
+    {"testp", decode_testp},
+    {NULL, NULL},
 };

@@ -52,12 +52,45 @@ INLINE uint32_t bit_mask(uint32_t position, uint32_t width, bool clamp) {
     return ones << position;
 }
 
-INLINE uint32_t round_to_tf32(float a, lane_rounding rounding, bool relu) {
+INLINE uint32_t round_to_tf32(float a, lane_rounding rounding, bool relu, bool finite) {
     if (relu)
         a = relu_float(a);
     if (a != a)
         return 0x7fffffffu;
-    return round_to_format(a, FORMAT_TF32, rounding, false) << 13;
+    return round_to_format(a, FORMAT_TF32, rounding, finite) << 13;
+}
+
+INLINE uint64_t pack_floats(float low, float high) {
+    return (uint64_t)bits_of_float(high) << 32 | bits_of_float(low);
+}
+
+INLINE float low_float(uint64_t pair) {
+    return float_of_bits((uint32_t)pair);
+}
+
+INLINE float high_float(uint64_t pair) {
+    return float_of_bits((uint32_t)(pair >> 32));
+}
+
+INLINE uint16_t min_relu_s16(int16_t a, int16_t b) {
+    int16_t r = a < b ? a : b;
+    return (uint16_t)(r < 0 ? 0 : r);
+}
+
+INLINE uint16_t max_relu_s16(int16_t a, int16_t b) {
+    int16_t r = a > b ? a : b;
+    return (uint16_t)(r < 0 ? 0 : r);
+}
+
+/* A clamped to a number of BITS, as those bits. */
+INLINE uint32_t clamp_bits(int32_t a, int bits, bool is_signed) {
+    int32_t high = (1 << (is_signed ? bits - 1 : bits)) - 1, low = is_signed ? -high - 1 : 0;
+    return (uint32_t)(a < low ? low : a > high ? high : a) & ((1u << bits) - 1);
+}
+
+/* cvt.pack: B lowest, then A, then what C has. */
+INLINE uint32_t pack_clamped(uint32_t a, uint32_t b, uint32_t c, int bits) {
+    return (uint32_t)((uint64_t)c << (2 * bits)) | a << bits | b;
 }
 
 #define CLAMPS(name, type, low, high)                                                              \

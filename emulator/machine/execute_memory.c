@@ -420,3 +420,38 @@ HANDLER(atomic) {
         return by_window(w, o, atomic_piece);
     return atomic_piece(w, o, o->space, false);
 }
+
+/* exch and cas of 128 bits: extra holds the halves of the result, of b and of c. Only one worker
+ * runs a launch with such an op on global memory. */
+static GUEST int atomic_128_piece(emu_warp *w, const emu_op *o, int space, bool generic) {
+    reached r;
+    int status = reach(w, o, space, generic, EMU_ATOMIC, 16, &r);
+    if (status)
+        return status;
+    const uint32_t *ref = o->extra->ref;
+    EACH_LANE(w->mask) {
+        uint64_t old[2], next[2], compare[2];
+        memcpy(old, host_of(&r, l), sizeof old);
+        for (int half = 0; half < 2; half++) {
+            compare[half] = ((const uint64_t *)at(w, ref[2 + half]))[l];
+            next[half] = ((const uint64_t *)at(w, ref[4 + half]))[l];
+        }
+        bool equal = old[0] == compare[0] && old[1] == compare[1];
+        if (o->kind == ATOMIC_EXCH || equal) {
+            memcpy(host_of(&r, l), next, sizeof next);
+            if (memcmp(old, next, sizeof next) != 0)
+                w->spin = 0;
+        }
+        for (int half = 0; half < 2; half++)
+            if (ref[half] != UINT32_MAX)
+                ((uint64_t *)at(w, ref[half]))[l] = old[half];
+    }
+    w->watched = true;
+    return 0;
+}
+
+HANDLER(atomic_128) {
+    if (o->space == EMU_TEXTURE) /* marks the generic space here */
+        return by_window(w, o, atomic_128_piece);
+    return atomic_128_piece(w, o, o->space, false);
+}

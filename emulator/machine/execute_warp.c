@@ -88,6 +88,18 @@ HANDLER(match) {
     return 0;
 }
 
+/* .f32: NaN loses against a number unless .NaN is written; .abs takes magnitudes. */
+INLINE uint32_t reduce_float(const emu_op *o, uint32_t a, uint32_t b) {
+    float x = float_of_bits(a), y = float_of_bits(b);
+    if (o->immediate & REDUCE_MAGNITUDE) {
+        x = __builtin_fabsf(x);
+        y = __builtin_fabsf(y);
+    }
+    bool min = o->kind == REDUCE_MIN_F, nan = o->immediate & REDUCE_NAN;
+    return bits_of_float(min ? (nan ? min_nan_float(x, y) : min_float(x, y))
+                             : (nan ? max_nan_float(x, y) : max_float(x, y)));
+}
+
 HANDLER(reduce_32) {
     SOURCE(u32, a, pa);
     uint32_t *d = at(w, o->d);
@@ -119,8 +131,14 @@ HANDLER(reduce_32) {
         case REDUCE_XOR:
             r ^= v;
             break;
+        case REDUCE_MIN_F:
+        case REDUCE_MAX_F:
+            r = reduce_float(o, r, v);
+            break;
         }
     }
+    if (o->kind >= REDUCE_MIN_F) /* a sum of one lane has its form too */
+        r = reduce_float(o, r, r);
     EACH_LANE(w->mask) d[l] = r;
     return 0;
 }
@@ -151,4 +169,8 @@ HANDLER(barrier_value) {
         put_predicate(w, o->d, (o->kind == BAR_RED_AND ? b->red_and : b->red_or) ? ALL_LANES : 0);
     }
     return 0;
+}
+
+HANDLER(trap) {
+    return emu_fault_lane(w, o, __builtin_ctz(w->mask), EMU_TRAP, 0, "trap instruction");
 }

@@ -92,6 +92,7 @@ bool emu_warp_ready(const emu_warp *w) {
 void emu_warp_start(emu_warp *w, uint32_t existing) {
     w->existing = existing;
     w->exited = 0;
+    w->cluster_arrived = 0;
     w->spin = 0;
     w->watched = w->spinning = false;
     w->carry = 0;
@@ -311,6 +312,41 @@ static int arrive(emu_warp *w, const emu_op *o, uint32_t mask, bool wait) {
     return 0;
 }
 
+/* The cluster's barrier: a thread arrives, and later waits for the others to have arrived. */
+static void check_cluster(emu_block *b) {
+    emu_barrier *bar = &b->barrier[CLUSTER_BARRIER];
+    if (!bar->pending || bar->arrived < b->threads - b->exited)
+        return;
+    for (int i = 0; i < b->warp_count; i++)
+        b->warp[i].cluster_arrived = 0;
+    open_barrier(b, CLUSTER_BARRIER);
+}
+
+static void arrive_cluster(emu_warp *w, uint32_t mask) {
+    emu_barrier *bar = &w->block->barrier[CLUSTER_BARRIER];
+    bar->pending = true;
+    bar->arrived += (uint32_t)__builtin_popcount(mask);
+    w->cluster_arrived |= mask;
+    w->group[w->current].pc++;
+    check_cluster(w->block);
+}
+
+static void wait_cluster(emu_warp *w, uint32_t mask) {
+    emu_group *g = &w->group[w->current];
+    uint32_t waiting = mask & w->cluster_arrived;
+    if (!waiting) {
+        g->pc++;
+        return;
+    }
+    if (waiting != w->active) {
+        emu_split_group(w, w->active & ~waiting, g->pc + 1);
+        g = &w->group[w->current];
+    }
+    g->state = GROUP_BARRIER;
+    g->barrier = CLUSTER_BARRIER;
+    g->waiting = waiting;
+}
+
 /* ---- barriers of the warp, gathering -----------------------------------------------------------
  */
 
@@ -481,6 +517,7 @@ static void leave(emu_warp *w, uint32_t mask) {
     for (int id = 0; id < MAX_BARRIERS; id++)
         if (b->barrier[id].pending && !b->barrier[id].expected)
             check_barrier(b, id);
+    check_cluster(b);
 }
 
 static void return_from(emu_warp *w, uint32_t mask) {
@@ -556,6 +593,12 @@ int emu_control_step(emu_warp *w, const emu_op *o, uint32_t mask) {
         return arrive(w, o, mask, true);
     case CONTROL_ARRIVE:
         return arrive(w, o, mask, false);
+    case CONTROL_CLUSTER_ARRIVE:
+        arrive_cluster(w, mask);
+        return 0;
+    case CONTROL_CLUSTER_WAIT:
+        wait_cluster(w, mask);
+        return 0;
     case CONTROL_WARP_BARRIER:
         wait_for_warp(w, o, mask);
         return 0;

@@ -21,7 +21,7 @@
     X(load_parameter) X(load_area) X(store_area) X(store_global_32) X(store_global_64) \
     X(store_global_other) X(store_global_vector) X(store_shared_32) X(store_shared_64) \
     X(store_shared_other) X(store_shared_vector) X(store_local) X(store_generic) X(atomic) \
-    X(copy_async) X(prefetch) X(shuffle) X(vote) X(match) X(reduce_32) X(active_mask) X(elect) \
+    X(atomic_128) X(copy_async) X(copy_bulk) X(store_async) X(prefetch) X(shuffle) X(vote) X(match) X(reduce_32) X(active_mask) X(elect) \
     X(barrier_value) X(mbarrier) X(trap) X(multiply) X(load_fragment) X(store_fragment) \
     X(load_matrix) X(store_matrix) X(transpose_matrix)
 // clang-format on
@@ -130,8 +130,11 @@ typedef enum emu_reduce {
     REDUCE_MAX_S,
     REDUCE_AND,
     REDUCE_OR,
-    REDUCE_XOR
+    REDUCE_XOR,
+    REDUCE_MIN_F,
+    REDUCE_MAX_F
 } emu_reduce;
+enum { REDUCE_MAGNITUDE = 1, REDUCE_NAN = 2 }; /* immediate: .abs, .NaN */
 enum {
     CARRY_IN = 1,
     CARRY_OUT = 2,
@@ -146,12 +149,17 @@ typedef enum emu_mbarrier {
     MBARRIER_INVALIDATE,
     MBARRIER_ARRIVE,
     MBARRIER_ARRIVE_DROP,
+    MBARRIER_ARRIVE_EXPECT, /* bytes are announced, then one arrives */
+    MBARRIER_ARRIVE_DROP_EXPECT,
+    MBARRIER_EXPECT,
+    MBARRIER_COMPLETE,
     MBARRIER_TEST,
     MBARRIER_TEST_PARITY,
-    MBARRIER_PENDING,
-    MBARRIER_EXPECT,
-    MBARRIER_ARRIVE_EXPECT,
-    MBARRIER_ARRIVE_NO_RESULT
+    MBARRIER_PENDING
 } emu_mbarrier;
+/* kinds of H_copy_async: c holds how many bytes come from memory, or whether none does */
+enum { COPY_WHOLE, COPY_SIZED, COPY_IGNORED };
+/* kinds of H_copy_bulk: where to */
+typedef enum emu_bulk { BULK_TO_SHARED, BULK_WITHIN_SHARED, BULK_TO_GLOBAL } emu_bulk;
 
 #endif

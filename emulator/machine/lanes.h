@@ -259,6 +259,10 @@ LANE_FUNCTION float flush_float(float f) {
     return float_of_bits(u & 0x7f800000u ? u : u & 0x80000000u);
 }
 
+LANE_FUNCTION uint16_t flush_half(uint16_t h) {
+    return h & 0x7c00 ? h : h & 0x8000;
+}
+
 /* ---- float to integer: rounded already, NaN and range as the PTX document has it ----------------
  */
 

@@ -161,11 +161,14 @@ static void keep_fault(emu_worker *k) {
 static void tell_deadlock(emu_worker *k, const emu_block *b) {
     char where[400] = "";
     size_t n = 0;
-    for (int id = 0; id < MAX_BARRIERS; id++) {
+    for (int id = 0; id <= CLUSTER_BARRIER; id++) {
         const emu_barrier *bar = &b->barrier[id];
+        char name[24] = "barrier of the cluster";
+        if (id < MAX_BARRIERS)
+            snprintf(name, sizeof name, "barrier %d", id);
         if (bar->pending && n < sizeof where)
-            n += (size_t)snprintf(where + n, sizeof where - n, "%sbarrier %d has %u of %u threads",
-                                  n ? ", " : "", id, bar->arrived,
+            n += (size_t)snprintf(where + n, sizeof where - n, "%s%s has %u of %u threads",
+                                  n ? ", " : "", name, bar->arrived,
                                   bar->expected ? bar->expected : b->threads - b->exited);
     }
     const emu_op *o = NULL;

@@ -184,7 +184,7 @@ static uint32_t weight(const flow *f, const uint64_t *live) {
     for (size_t w = 0; w < f->words; w++) {
         for (uint64_t left = live[w]; left; left &= left - 1) {
             ptx_type t = f->body->register_type[w * 64 + (size_t)__builtin_ctzll(left)];
-            total += t == PTX_PRED ? 0 : ptx_type_bytes(t) > 4 ? 2 : 1;
+            total += t == PTX_PRED ? 0 : (ptx_type_bytes(t) + 3) / 4;
         }
     }
     return total;
@@ -207,7 +207,7 @@ static uint32_t most_live(const flow *f, uint64_t *live) {
 static bool note_zeroed(const decoder *d, const flow *f, emu_function_code *code) {
     int n = 0;
     for (size_t w = 0; w < f->words; w++)
-        n += __builtin_popcountll(f->in[w]);
+        n += 2 * __builtin_popcountll(f->in[w]); /* registers of 128 bits are two of 64 */
     code->zeroed = calloc((size_t)n + 1, sizeof *code->zeroed);
     if (!code->zeroed)
         return false;
@@ -215,10 +215,13 @@ static bool note_zeroed(const decoder *d, const flow *f, emu_function_code *code
         for (uint64_t left = f->in[w]; left; left &= left - 1) {
             size_t reg = w * 64 + (size_t)__builtin_ctzll(left);
             ptx_type t = f->body->register_type[reg];
-            if (d->slot[reg] != UINT32_MAX)
-                code->zeroed[code->zeroed_count++] = d->slot[reg] | (t == PTX_PRED           ? 2
-                                                                     : ptx_type_bytes(t) > 4 ? 1
-                                                                                             : 0);
+            if (d->slot[reg] == UINT32_MAX)
+                continue;
+            if (ptx_type_bytes(t) > 8)
+                code->zeroed[code->zeroed_count++] = (d->slot[reg] + 8 * WARP) | 1;
+            code->zeroed[code->zeroed_count++] = d->slot[reg] | (t == PTX_PRED           ? 2
+                                                                 : ptx_type_bytes(t) > 4 ? 1
+                                                                                         : 0);
         }
     }
     return true;

@@ -24,13 +24,19 @@
 #include "emulator/emulator.h"
 #include "emulator/machine/tensor.h"
 #include "emulator/machine/texture.h"
+#include "emulator/machine/video.h"
 #include "emulator/memory/traffic.h"
 #include "emulator/ptx/ptx.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 
-enum { WARP = 32, MAX_WARPS = 32, MAX_BARRIERS = 16 };
+enum {
+    WARP = 32,
+    MAX_WARPS = 32,
+    MAX_BARRIERS = 16,
+    CLUSTER_BARRIER = MAX_BARRIERS /* that of barrier.cluster: programs cannot name it */
+};
 
 /* Addresses of the generic space: shared and local memory are windows that no host address can lie
  * in; everything else is global and is its own host address. */
@@ -60,6 +66,8 @@ typedef enum emu_control {
     CONTROL_EXIT,
     CONTROL_BARRIER, /* bar.sync, bar.red */
     CONTROL_ARRIVE,
+    CONTROL_CLUSTER_ARRIVE,
+    CONTROL_CLUSTER_WAIT,
     CONTROL_WARP_BARRIER, /* bar.warp.sync */
     CONTROL_GATHER,       /* *.sync with a member mask: the members come together first */
     CONTROL_YIELD         /* nanosleep: runs the handler, then counts as spinning */
@@ -94,6 +102,7 @@ typedef struct emu_extra {
         bool in_register;
     } * argument, *result;
     emu_tensor tensor;      /* of a matrix instruction */
+    emu_video video;        /* of a video instruction */
     emu_texture_op texture; /* of one of textures or surfaces: ref is as TEXTURE_* say */
 } emu_extra;
 
@@ -366,6 +375,7 @@ struct emu_warp {
     uint64_t local_id; /* start of its addresses as the memory model sees them */
     emu_frame *frame;
     uint32_t existing, exited;
+    uint32_t cluster_arrived; /* lanes that have, in a phase of the cluster's barrier yet open */
     int group_count, current;
     emu_group group[WARP];
     uint32_t carry;      /* condition code register, one bit a lane */
@@ -399,7 +409,7 @@ struct emu_block {
     size_t registers_capacity;
     uint8_t *local;
     size_t local_capacity;
-    emu_barrier barrier[MAX_BARRIERS];
+    emu_barrier barrier[MAX_BARRIERS + 1];
     bool finished, parked;
     struct emu_block *next; /* in a list of blocks in flight or to use again */
     emu_traffic_sm *sm;

@@ -43,8 +43,8 @@ uint32_t emu_decode_register(decoder *d, int reg) {
     ptx_type type = d->body->register_type[reg];
     if (type == PTX_PRED)
         d->slot[reg] = allocate_predicate(d);
-    else if (ptx_type_bytes(type) > 8)
-        emu_decode_fail(d, EMU_BAD_PTX, "registers of 128 bits are not supported");
+    else if (ptx_type_bytes(type) > 8) /* its low half, then its high half */
+        d->slot[reg] = allocate(d, 16 * WARP);
     else
         d->slot[reg] = emu_decode_temporary(d, is_wide(type));
     return d->slot[reg];
@@ -178,6 +178,11 @@ static bool find_special(const char *name, int *kind, bool *wide) {
         {"%cluster_nctaid.z", SPECIAL_ONE, 0},
         {"%cluster_ctarank", SPECIAL_ZERO, 0},
         {"%cluster_nctarank", SPECIAL_ONE, 0},
+        {"%reserved_smem_offset_end", SPECIAL_ZERO, 0},
+        {"%reserved_smem_offset_cap", SPECIAL_ZERO, 0},
+        {"%reserved_smem_offset_0", SPECIAL_ZERO, 0},
+        {"%reserved_smem_offset_1", SPECIAL_ZERO, 0},
+        {"%current_graph_exec", SPECIAL_ZERO, 1},
         {"%clusterid.x", SPECIAL_CTAID_X, 0},
         {"%clusterid.y", SPECIAL_CTAID_Y, 0},
         {"%clusterid.z", SPECIAL_CTAID_Z, 0},
@@ -239,6 +244,23 @@ static bool symbol_address(decoder *d, const ptx_operand *p, uint64_t *address) 
     return true;
 }
 
+/* A register of 128 bits. */
+static bool is_quad(const decoder *d, const ptx_operand *p) {
+    return p->kind == PTX_OPERAND_REGISTER && ptx_type_bytes(d->body->register_type[p->reg]) == 16;
+}
+
+bool emu_decode_halves(decoder *d, const ptx_operand *p, uint32_t ref[2]) {
+    ref[0] = ref[1] = UINT32_MAX;
+    if (p->kind == PTX_OPERAND_SINK)
+        return true;
+    if (!is_quad(d, p))
+        return emu_decode_fail(d, EMU_BAD_PTX, "a register of 128 bits expected in %s",
+                               d->in->mnemonic);
+    ref[0] = emu_decode_register(d, p->reg);
+    ref[1] = ref[0] + 8 * WARP;
+    return !d->fault->status;
+}
+
 /* Reference to a source operand as a value of TYPE (its slot: 32 or 64 bits). */
 uint32_t emu_source(decoder *d, const ptx_operand *p, ptx_type type) {
     bool wide = is_wide(type);
@@ -248,7 +270,7 @@ uint32_t emu_source(decoder *d, const ptx_operand *p, ptx_type type) {
     case PTX_OPERAND_REGISTER: {
         uint32_t ref = emu_decode_register(d, p->reg);
         bool have = is_wide(d->body->register_type[p->reg]);
-        if (p->part[0] || p->minus || d->body->register_type[p->reg] == PTX_PRED) {
+        if (p->part[0] || p->minus || is_quad(d, p) || d->body->register_type[p->reg] == PTX_PRED) {
             emu_decode_fail(d, EMU_BAD_PTX, "operand form not supported by %s", d->in->mnemonic);
             return ref;
         }
@@ -323,7 +345,8 @@ uint32_t emu_destination(decoder *d, const ptx_operand *p, ptx_type type) {
     d->moved_from = UINT32_MAX;
     if (p->kind == PTX_OPERAND_SINK)
         return emu_decode_temporary(d, is_wide(type));
-    if (p->kind != PTX_OPERAND_REGISTER || d->body->register_type[p->reg] == PTX_PRED) {
+    if (p->kind != PTX_OPERAND_REGISTER || is_quad(d, p) ||
+        d->body->register_type[p->reg] == PTX_PRED) {
         emu_decode_fail(d, EMU_BAD_PTX, "a register expected as the result of %s", d->in->mnemonic);
         return 0;
     }
