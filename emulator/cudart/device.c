@@ -418,6 +418,7 @@ static cudaError_t reset(void) {
     door_forget_arrays(d);
     pthread_mutex_lock(&door.lock);
     emu_device *old = d->emu;
+    atomic_store(&d->opened, false);
     d->emu = NULL;
     d->sticky = cudaSuccess;
     pthread_mutex_unlock(&door.lock);

@@ -86,9 +86,18 @@ static void init_stream(door_stream *stream, door_device *device, bool legacy) {
     *stream = (door_stream){.device = device, .legacy = legacy};
 }
 
+static void make_opening(door_device *device) {
+    pthread_mutexattr_t recursive;
+    pthread_mutexattr_init(&recursive);
+    pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
+    pthread_mutex_init(&device->opening, &recursive);
+    pthread_mutexattr_destroy(&recursive);
+}
+
 static void init_device(int index, int physical, const emu_profile *profile) {
     door_device *d = &door.device[index];
     d->index = index;
+    make_opening(d);
     d->physical = physical;
     d->profile = *profile;
     pthread_mutex_init(&d->run, NULL);
@@ -236,6 +245,7 @@ cudaError_t door_open_device(door_device *device, bool primary) {
     emu_fault fault = {0};
     cudaError_t error = cudaSuccess;
     bool fresh = false;
+    pthread_mutex_lock(&device->opening);
     pthread_mutex_lock(&door.lock);
     if (!device->emu) {
         device->emu = emu_device_create(&device->profile.spec, &door.options, &fault);
@@ -249,6 +259,16 @@ cudaError_t door_open_device(door_device *device, bool primary) {
         door_share_all(device);
     if (!error && primary)
         door_tell_context(device, true);
+    atomic_store(&device->opened, !error);
+    pthread_mutex_unlock(&device->opening);
+    return error;
+}
+
+/* The first use of a device opens it; who comes while another thread is at it waits. */
+static cudaError_t first_use(door_device *device) {
+    pthread_mutex_lock(&device->opening);
+    cudaError_t error = device->emu ? cudaSuccess : door_open_device(device, true);
+    pthread_mutex_unlock(&device->opening);
     return error;
 }
 
@@ -259,7 +279,7 @@ cudaError_t door_enter(door_device **device) {
     door_device *d = &door.device[door_self.device];
     if (device)
         *device = d;
-    if (!d->emu && (error = door_open_device(d, true)))
+    if (!atomic_load(&d->opened) && (error = first_use(d)))
         return error;
     return d->sticky;
 }

@@ -80,6 +80,10 @@ struct door_device {
     int physical; /* as the machine counts: what UUIDs, PCI addresses and NVML go by */
     emu_profile profile;
     emu_device *_Atomic emu; /* NULL until first used */
+    /* Held (again and again by one thread) while it is set up and its context is told of; others
+     * that want to use it wait: to them a device without a context is none yet. */
+    pthread_mutex_t opening;
+    atomic_bool opened;
     pthread_mutex_t run;
     _Atomic cudaError_t sticky;
     door_stream legacy, per_thread;
@@ -112,8 +116,8 @@ typedef struct door_state {
     bool progress;
     door_device device[DOOR_DEVICES]; /* those that are hidden come last */
     int device_count, machine_count;  /* visible; all */
-    emu_counts_file *file; /* NULL: none asked for */
-    double now_s;          /* the host's place on the virtual clock */
+    emu_counts_file *file;            /* NULL: none asked for */
+    double now_s;                     /* the host's place on the virtual clock */
     uint64_t next_stream, next_launch, next_kernel;
     door_stream *streams;
     door_event *events;
@@ -147,9 +151,9 @@ typedef struct door_thread {
     door_call call[8];
     int calls;
     door_api_call api[DOOR_API_DEPTH];
-    int api_depth;  /* may be over DOOR_API_DEPTH: what is deeper is not told */
-    int telling;    /* inside the observer */
-    bool injecting; /* inside the injection library's start */
+    int api_depth;    /* may be over DOOR_API_DEPTH: what is deeper is not told */
+    int telling;      /* inside the observer */
+    bool injecting;   /* inside the injection library's start */
     int capture_mode; /* cudaStreamCaptureMode */
     /* Of the graph that this thread is running: the place on the clock of the node it is at, which
      * stands for a stream, and its ids. */
@@ -227,11 +231,12 @@ door_event *door_find_event(cudaEvent_t handle);
 /* ---- capture.c: streams that record into a graph ---- */
 
 /* Before a call that may not be made while a stream is capturing (by this thread, or by any, as
- * their modes say): cudaErrorStreamCaptureUnsupported, and the captures are invalid from then on. */
+ * their modes say): cudaErrorStreamCaptureUnsupported, and the captures are invalid from then on.
+ */
 cudaError_t door_unsafe(void);
-/* Before work is put into STREAM: it may not be, if the stream's capture is invalid, or if STREAM is
- * the legacy default stream and one that it waits for is capturing. Success: where stream->capture
- * is set the work is to become a node. */
+/* Before work is put into STREAM: it may not be, if the stream's capture is invalid, or if STREAM
+ * is the legacy default stream and one that it waits for is capturing. Success: where
+ * stream->capture is set the work is to become a node. */
 cudaError_t door_enqueue(door_stream *stream);
 /* Before the host asks for a stream's progress, or waits for it (WHOLE DEVICE: for all of them). */
 cudaError_t door_await(door_stream *stream);
@@ -272,7 +277,8 @@ cudaError_t door_fill(const struct cudaMemsetParams *fill, cudaStream_t stream);
 
 /* ---- graph_memory.c ---- */
 
-/* False: ADDRESS is no block of a graph's; else it is freed, as a graph may leave that to others. */
+/* False: ADDRESS is no block of a graph's; else it is freed, as a graph may leave that to others.
+ */
 bool door_graph_free(void *address, cudaError_t *error);
 
 /* ---- graph.c ---- */

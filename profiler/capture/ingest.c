@@ -39,8 +39,8 @@ typedef struct config {
 typedef struct device {
     bool known;
     spool_device record;
-    char name[256];
-    int64_t id; /* -1 not added yet */
+    char name[256], chip[32]; /* "": not known */
+    int64_t id;               /* -1 not added yet */
 } device;
 
 typedef struct range {
@@ -72,6 +72,7 @@ typedef struct ingest {
     int64_t process, wall_offset, cupti_offset;
     uint64_t kernels, copies, invalid, counted, unchosen;
     rp_spool_counts counts;
+    size_t next_alone; /* of the counted launches, which are sorted: those before it are added */
     spool_lost lost;
     bool ended;
     size_t good; /* bytes of whole frames */
@@ -273,6 +274,13 @@ static rp_code note_status(ingest *in, const uint8_t *payload, size_t length) {
     case SPOOL_STAGE_CHAIN:
         return note(in, "warning",
                     "has an injection library of yours, %.*s, that could not be loaded", n, words);
+    case SPOOL_STAGE_CHIP:
+        if (s.detail < DEVICES)
+            snprintf(in->devices[s.detail].chip, sizeof in->devices[s.detail].chip, "%.*s", n,
+                     words);
+        return RP_OK;
+    case SPOOL_STAGE_LEFT_OUT:
+        return note(in, "warning", "did not count %.*s", n, words);
     case SPOOL_STAGE_FLUSH: /* the driver was down already; the flushes before it count */
         return RP_OK;
     default:
@@ -353,6 +361,8 @@ static rp_code add_device(ingest *in, uint32_t ordinal, int64_t *id) {
         char uuid[41];
         record.ordinal = ordinal;
         record.emulated = emulated(in, ordinal);
+        if (*d->chip)
+            record.chip = d->chip;
         if (d->known) {
             record.name = d->name;
             record.cc_major = s->cc_major;
@@ -492,40 +502,6 @@ static void set_counted_time(const ingest *in, uint32_t ordinal, const rp_spool_
     }
 }
 
-static rp_code add_kernel(ingest *in, const spool_kernel *k, int64_t node) {
-    uint64_t start = (uint64_t)k->start_high << 32 | k->start_low;
-    uint64_t end = (uint64_t)k->end_high << 32 | k->end_low;
-    rp_launch_record launch;
-    if (k->config >= in->config_count)
-        return damaged(in, "a launch names a config that is not there");
-    if (!rp_spool_counts_selected(&in->counts, k->correlation)) {
-        in->unchosen++;
-        return RP_OK;
-    }
-    rp_spool_counted *counted = node < 0 ? rp_spool_counts_find(&in->counts, k->correlation) : NULL;
-    if (counted && counted->used) /* a further pass over the same launch */
-        return RP_OK;
-    rp_code code = start_launch(in, &in->configs[k->config], k->correlation, &launch);
-    if (code)
-        return code;
-    if (impossible(start, end) && !counted) {
-        in->invalid++;
-        return RP_OK;
-    }
-    launch.stream = k->stream;
-    launch.graph_node = node;
-    if (counted) {
-        set_counted_time(in, in->configs[k->config].record.device, counted,
-                         impossible(start, end) ? -1 : (int64_t)start - in->cupti_offset, &launch);
-    } else {
-        launch.start_ns = (int64_t)start - in->cupti_offset;
-        launch.end_ns = (int64_t)end - in->cupti_offset;
-        launch.time_s = (double)(end - start) * 1e-9;
-        launch.time_provenance = time_provenance(in, in->configs[k->config].record.device);
-    }
-    return end_launch(in, &launch, in->configs[k->config].record.device, counted);
-}
-
 static bool same_shape(const spool_config *a, const spool_config *b) {
     return a->name == b->name && a->device == b->device && a->context == b->context &&
            !memcmp(a->grid, b->grid, sizeof a->grid) &&
@@ -544,24 +520,80 @@ static config *with_registers(ingest *in, config *c) {
     return &in->configs[c->twin];
 }
 
-/* While launches are counted CUPTI may leave them without a record: their counters stand alone. */
-static rp_code add_launches_without_record(ingest *in) {
+static rp_code add_without_record(ingest *in, rp_spool_counted *counted) {
+    rp_launch_record launch;
+    if (counted->record.config >= in->config_count)
+        return damaged(in, "a counted launch names a config that is not there");
+    config *c = with_registers(in, &in->configs[counted->record.config]);
+    rp_code code = start_launch(in, c, counted->record.correlation, &launch);
+    if (code)
+        return code;
+    set_counted_time(in, c->record.device, counted, (int64_t)counted->record.time_ns, &launch);
+    return end_launch(in, &launch, c->record.device, counted);
+}
+
+/* While launches are counted they may have no record: their counters stand alone, and they come
+ * where they were launched, BEFORE that one. */
+static rp_code add_launches_without_record(ingest *in, uint64_t before) {
     rp_code code = RP_OK;
-    for (size_t i = 0; i < in->counts.launch_count && !code; i++) {
-        rp_spool_counted *counted = &in->counts.launches[i];
-        rp_launch_record launch;
-        if (counted->used)
-            continue;
-        if (counted->record.config >= in->config_count)
-            return damaged(in, "a counted launch names a config that is not there");
-        config *c = with_registers(in, &in->configs[counted->record.config]);
-        code = start_launch(in, c, counted->record.correlation, &launch);
-        if (code)
-            return code;
-        set_counted_time(in, c->record.device, counted, (int64_t)counted->record.time_ns, &launch);
-        code = end_launch(in, &launch, c->record.device, counted);
+    for (; in->next_alone < in->counts.launch_count && !code; in->next_alone++) {
+        rp_spool_counted *counted = &in->counts.launches[in->next_alone];
+        if (counted->record.correlation >= before)
+            break;
+        if (!counted->recorded && !counted->used)
+            code = add_without_record(in, counted);
     }
     return code;
+}
+
+/* Of the launches that were counted, those that have a record. */
+static rp_code mark_recorded(ingest *in, const spool_frame *frame, const uint8_t *payload) {
+    spool_kernel k;
+    if (frame->type != SPOOL_KERNELS || !in->counts.launch_count)
+        return RP_OK;
+    for (size_t at = 0; at + sizeof k <= frame->length; at += sizeof k) {
+        memcpy(&k, payload + at, sizeof k);
+        rp_spool_counted *counted = rp_spool_counts_find(&in->counts, k.correlation);
+        if (counted)
+            counted->recorded = true;
+    }
+    return RP_OK;
+}
+
+static rp_code add_kernel(ingest *in, const spool_kernel *k, int64_t node) {
+    uint64_t start = (uint64_t)k->start_high << 32 | k->start_low;
+    uint64_t end = (uint64_t)k->end_high << 32 | k->end_low;
+    rp_launch_record launch;
+    if (k->config >= in->config_count)
+        return damaged(in, "a launch names a config that is not there");
+    if (!rp_spool_counts_selected(&in->counts, k->correlation)) {
+        in->unchosen++;
+        return RP_OK;
+    }
+    rp_spool_counted *counted = node < 0 ? rp_spool_counts_find(&in->counts, k->correlation) : NULL;
+    if (counted && counted->used) /* a further pass over the same launch */
+        return RP_OK;
+    rp_code code = add_launches_without_record(in, k->correlation);
+    if (!code)
+        code = start_launch(in, &in->configs[k->config], k->correlation, &launch);
+    if (code)
+        return code;
+    if (impossible(start, end) && !counted) {
+        in->invalid++;
+        return RP_OK;
+    }
+    launch.stream = k->stream;
+    launch.graph_node = node;
+    if (counted) {
+        set_counted_time(in, in->configs[k->config].record.device, counted,
+                         impossible(start, end) ? -1 : (int64_t)start - in->cupti_offset, &launch);
+    } else {
+        launch.start_ns = (int64_t)start - in->cupti_offset;
+        launch.end_ns = (int64_t)end - in->cupti_offset;
+        launch.time_s = (double)(end - start) * 1e-9;
+        launch.time_provenance = time_provenance(in, in->configs[k->config].record.device);
+    }
+    return end_launch(in, &launch, in->configs[k->config].record.device, counted);
 }
 
 static const char *copy_kind(uint8_t kind) {
@@ -743,9 +775,11 @@ static rp_code ingest_mapped(ingest *in) {
     if (in->launch_count)
         qsort(in->launches, in->launch_count, sizeof *in->launches, by_correlation);
     rp_spool_counts_ready(&in->counts);
-    code = each_frame(in, false, in->good, add);
+    code = each_frame(in, false, in->good, mark_recorded);
     if (!code)
-        code = add_launches_without_record(in);
+        code = each_frame(in, false, in->good, add);
+    if (!code)
+        code = add_launches_without_record(in, UINT64_MAX);
     if (!code)
         code = say_what_was_counted(in);
     return code ? code : say_what_is_missing(in);
@@ -798,8 +832,20 @@ out:
     return code;
 }
 
-static int by_name(const void *a, const void *b) {
-    return strcmp(*(char *const *)a, *(char *const *)b);
+/* The wall clock in a spool's name, HOST.PID.NANOSECONDS.RANK.spool: hosts may have dots. 0: it has
+ * another name. */
+static unsigned long long started(const char *path) {
+    const char *at = path + strlen(path);
+    for (int dots = 0; at > path && dots < 3; at--)
+        dots += at[-1] == '.';
+    return *at == '.' ? strtoull(at + 1, NULL, 10) : 0;
+}
+
+/* In the order in which processes were started, which the runs of a program have in common. */
+static int by_start(const void *a, const void *b) {
+    const char *p = *(char *const *)a, *q = *(char *const *)b;
+    unsigned long long s = started(p), t = started(q);
+    return s != t ? (s < t ? -1 : 1) : strcmp(p, q);
 }
 
 rp_code rp_ingest_find(const char *folder, char ***paths, size_t *count, rp_error *error) {
@@ -823,6 +869,6 @@ rp_code rp_ingest_find(const char *folder, char ***paths, size_t *count, rp_erro
     }
     closedir(dir);
     if (*count)
-        qsort(*paths, *count, sizeof **paths, by_name);
+        qsort(*paths, *count, sizeof **paths, by_start);
     return code;
 }

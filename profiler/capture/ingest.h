@@ -21,8 +21,8 @@ typedef struct rp_ingest_summary {
 rp_code rp_ingest_spool(rp_capture *capture, const char *path, rp_ingest_summary *summary,
                         rp_error *error);
 
-/* Every file of FOLDER whose name ends in .spool; their paths in *PATHS (free each and the array).
- */
+/* Every file of FOLDER whose name ends in .spool; their paths in *PATHS (free each and the array),
+ * in the order in which their processes were started. */
 rp_code rp_ingest_find(const char *folder, char ***paths, size_t *count, rp_error *error);
 
 #endif

@@ -22,7 +22,8 @@ typedef struct rp_spool_metrics {
 typedef struct rp_spool_counted {
     spool_counters record;
     const uint8_t *values;
-    bool used; /* a launch has them */
+    bool recorded; /* there is an activity record of the launch */
+    bool used;     /* a launch has them */
 } rp_spool_counted;
 
 typedef struct rp_spool_counts {

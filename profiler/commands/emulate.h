@@ -13,7 +13,7 @@
 
 typedef struct rp_emulate_options {
     const char *devices; /* "H100", "H100:2,A100" */
-    const char *capture; /* NULL: PROGRAM.roof in the working directory */
+    const char *capture; /* where it goes */
     const char *hwdb;    /* further records of the database; NULL */
     bool warm;           /* caches keep their state from launch to launch */
     bool no_counts;      /* run only: no counts, no modelled times */
@@ -22,12 +22,16 @@ typedef struct rp_emulate_options {
                             what it saw; what the device counted goes to a capture beside it. NULL:
                             the capture is what the device counted */
     const struct rp_trace_settings *settings; /* of the tracer; NULL: it traces and counts nothing */
+    const char *counts; /* with a tracer: where what the device counted goes; NULL: nowhere */
+    const int *streams; /* the program's stdin, stdout and stderr; NULL: ours */
 } rp_emulate_options;
 
 typedef struct rp_emulate_result {
     int exit_code; /* the program's, 128 + n for a signal, 126 and 127 if it cannot be run */
+    int signal;    /* that ended it; 0 none */
+    bool ran;
     char *capture; /* where it is; NULL: nothing was launched. To be freed */
-    char *counts; /* with a tracer: the device's own capture, NAME.counts.roof; NULL. To be freed */
+    bool counts;   /* with a tracer: the device's own capture was made */
     int processes; /* that used a device */
 } rp_emulate_result;
 

@@ -5,10 +5,9 @@
 #include "commands/emulate.h"
 
 #include "capture/capture.h"
-#include "capture/ingest.h"
 #include "commands/launch.h"
-#include "commands/options.h"
 #include "commands/settings.h"
+#include "commands/trace_program.h"
 #include "emulator/cudart/inspect.h"
 #include "emulator/device/profile.h"
 #include "importers/importer.h"
@@ -159,14 +158,6 @@ static rp_code preloadable(char door[PATH_MAX], const char *spool, rp_error *err
     return RP_OK;
 }
 
-/* The spool with nothing of the program in it. */
-static void remove_spool(const char *spool) {
-    char link[PATH_MAX + 8];
-    snprintf(link, sizeof link, "%s/door", spool);
-    unlink(link);
-    rmdir(spool);
-}
-
 /* The emulated libraries that are there, after what was to be preloaded anyway: allocators and
  * sanitizers must be first. */
 static void preload(environment *e, const char *door) {
@@ -216,13 +207,15 @@ static void set_environment(environment *e, const rp_emulate_options *options, c
 }
 
 static rp_code run(const rp_emulate_options *options, const char *door, const char *spool,
-                   char *const argv[], int *exit_code, rp_error *error) {
+                   char *const argv[], rp_emulate_result *into, rp_error *error) {
     environment e = {.count = 0};
     rp_launch_result result;
     set_environment(&e, options, door, spool);
-    rp_code code = rp_launch(argv, e.list, e.count, &result, error);
+    rp_code code = rp_launch(argv, e.list, e.count, options->streams, &result, error);
     forget(&e);
-    *exit_code = result.code;
+    into->exit_code = result.code;
+    into->signal = result.signal;
+    into->ran = code == RP_OK && result.started;
     return code != RP_OK || result.started ? code : error->code;
 }
 
@@ -270,12 +263,12 @@ static rp_code import_all(char *const *files, int count, const char *path, rp_er
     return code;
 }
 
-static rp_code trace_all(char *const *files, int count, const char *path, rp_error *error) {
+static rp_code trace_all(const char *spool, const char *path, rp_error *error) {
     rp_capture *capture = NULL;
     rp_ingest_summary summary = {0};
     rp_code code = rp_capture_create(&capture, path, "roofprof trace, emulated device", error);
-    for (int i = 0; code == RP_OK && i < count; i++)
-        code = rp_ingest_spool(capture, files[i], &summary, error);
+    if (code == RP_OK)
+        code = rp_trace_ingest(spool, capture, &summary, error);
     if (code == RP_OK && summary.launches == 0)
         fprintf(stderr, "roofprof: no kernel was traced%s%s\n", *summary.problem ? ": " : "",
                 summary.problem);
@@ -288,60 +281,39 @@ static rp_code trace_all(char *const *files, int count, const char *path, rp_err
     return code;
 }
 
-static void free_files(char **files, int count, bool remove) {
-    for (int i = 0; files && i < count; i++) {
-        if (remove)
-            unlink(files[i]);
+static void free_files(char **files, int count) {
+    for (int i = 0; files && i < count; i++)
         free(files[i]);
-    }
     free(files);
 }
 
-/* NAME.roof to NAME.counts.roof. */
-static char *counts_name(const char *capture) {
-    char *name = NULL;
-    size_t length = strlen(capture) - (ends_with(capture, ".roof") ? strlen(".roof") : 0);
-    return asprintf(&name, "%.*s.counts.roof", (int)length, capture) < 0 ? NULL : name;
-}
-
-/* The script's name under an interpreter would be better; it is not known which word it is. */
-static char *default_capture(const char *program) {
-    char *path = NULL;
-    return asprintf(&path, "%s.roof", rp_file_name(program)) < 0 ? NULL : path;
-}
-
 /* With a tracer: its spools become the capture, and the device's counts another. */
-static rp_code make_captures(const rp_emulate_options *options, char **counts, int count,
-                             char **spools, int spool_count, rp_emulate_result *result,
-                             rp_error *error) {
+static rp_code make_captures(const rp_emulate_options *options, const char *spool, char **counts,
+                             int count, rp_emulate_result *result, rp_error *error) {
     if (!options->tracer)
         return import_all(counts, count, result->capture, error);
-    rp_code code = trace_all(spools, spool_count, result->capture, error);
-    if (code != RP_OK)
+    rp_code code = trace_all(spool, result->capture, error);
+    if (code != RP_OK || !options->counts)
         return code;
-    result->counts = counts_name(result->capture);
-    return result->counts ? import_all(counts, count, result->counts, error)
-                          : rp_fail(error, RP_INTERNAL, "no memory");
+    code = import_all(counts, count, options->counts, error);
+    result->counts = code == RP_OK;
+    return code;
 }
 
-static rp_code collect(const rp_emulate_options *options, const char *spool, const char *program,
+static rp_code collect(const rp_emulate_options *options, const char *spool,
                        rp_emulate_result *result, rp_error *error) {
-    int count = 0, spool_count = 0;
+    int count = 0;
     char **files = list_spool(spool, ".counts", &count);
-    char **spools = list_spool(spool, ".spool", &spool_count);
-    rp_code code = files && spools ? RP_OK : rp_fail(error, RP_INTERNAL, "no memory");
+    rp_code code = files ? RP_OK : rp_fail(error, RP_INTERNAL, "no memory");
     result->processes = count;
     if (code == RP_OK && count > 0) {
-        result->capture = options->capture ? rp_options_output_name(options->capture, error)
-                                           : default_capture(program);
-        code = result->capture
-                   ? make_captures(options, files, count, spools, spool_count, result, error)
-                   : RP_USAGE;
+        result->capture = strdup(options->capture);
+        code = result->capture ? make_captures(options, spool, files, count, result, error)
+                               : rp_fail(error, RP_INTERNAL, "no memory");
     }
-    free_files(files, count, code == RP_OK);
-    free_files(spools, spool_count, code == RP_OK);
+    free_files(files, count);
     if (code == RP_OK)
-        remove_spool(spool);
+        rp_finish_remove(spool);
     else
         rp_error_prefix(error, "what the program did is kept in %s", spool);
     return code;
@@ -353,6 +325,20 @@ static rp_code make_spool(char spool[PATH_MAX], rp_error *error) {
     if (!mkdtemp(spool))
         return rp_fail(error, RP_INTERNAL, "%s cannot be made: %s", spool, strerror(errno));
     return RP_OK;
+}
+
+/* The settings' path (free); NULL without a tracer, or with CODE not RP_OK. */
+static char *write_settings(const rp_emulate_options *options, const char *spool, rp_code *code,
+                            rp_error *error) {
+    if (!options->tracer || !options->settings)
+        return NULL;
+    rp_trace_settings wanted = *options->settings;
+    char *probe = rp_trace_find_probe(options->tracer);
+    wanted.probe = probe;
+    char *path = rp_trace_settings_write(&wanted, spool, error);
+    free(probe);
+    *code = path ? RP_OK : error->code;
+    return path;
 }
 
 rp_code rp_emulate_program(const rp_emulate_options *options, char *const argv[],
@@ -367,22 +353,15 @@ rp_code rp_emulate_program(const rp_emulate_options *options, char *const argv[]
     if (code != RP_OK)
         return code;
     code = preloadable(door, spool, error);
-    char *settings = code == RP_OK && options->tracer && options->settings
-                         ? rp_trace_settings_write(options->settings, spool, error)
-                         : NULL;
-    if (code != RP_OK || (options->tracer && options->settings && !settings)) {
-        remove_spool(spool);
-        return error->code;
-    }
-    code = run(options, door, spool, argv, &result->exit_code, error);
-    if (settings)
-        unlink(settings);
+    char *settings = code == RP_OK ? write_settings(options, spool, &code, error) : NULL;
+    if (code == RP_OK)
+        code = run(options, door, spool, argv, result, error);
     free(settings);
     if (code != RP_OK) {
-        remove_spool(spool);
+        rp_finish_remove(spool);
         return code;
     }
-    return collect(options, spool, argv[0], result, error);
+    return collect(options, spool, result, error);
 }
 
 rp_code rp_emulate_list(const char *hwdb, rp_error *error) {

@@ -53,7 +53,10 @@ static void set_environment(const rp_launch_variable *environment, size_t n) {
 
 /* Never returns: the program, or its errno through REPORT. */
 static void become(char *const *argv, const rp_launch_variable *environment, size_t n,
-                   const struct sigaction *old, const sigset_t *mask, int report) {
+                   const int streams[3], const struct sigaction *old, const sigset_t *mask,
+                   int report) {
+    for (int i = 0; streams && i < 3; i++)
+        dup2(streams[i], i);
     restore_signals(old);
     sigprocmask(SIG_SETMASK, mask, NULL);
     set_environment(environment, n);
@@ -87,7 +90,7 @@ static void wait_for(pid_t child, rp_launch_result *result) {
 }
 
 rp_code rp_launch(char *const *argv, const rp_launch_variable *environment, size_t n,
-                  rp_launch_result *result, rp_error *error) {
+                  const int streams[3], rp_launch_result *result, rp_error *error) {
     struct sigaction old[PASSED];
     sigset_t all, mask;
     int report[2];
@@ -101,7 +104,7 @@ rp_code rp_launch(char *const *argv, const rp_launch_variable *environment, size
     double start = now();
     pid_t child = fork();
     if (child == 0)
-        become(argv, environment, n, old, &mask, report[1]);
+        become(argv, environment, n, streams, old, &mask, report[1]);
     child_pid = child > 0 ? (sig_atomic_t)child : 0;
     sigprocmask(SIG_SETMASK, &mask, NULL);
     close(report[1]);

@@ -22,10 +22,11 @@ typedef struct rp_launch_result {
     double wall_s;
 } rp_launch_result;
 
-/* Runs ARGV (NULL-terminated; found in PATH) and waits for it. A signal that reaches us alone is
- * passed on; one from the terminal reaches the program by itself. Not started: ERROR says why and
- * the code of RESULT is set; the return value is RP_OK even so. */
+/* Runs ARGV (NULL-terminated; found in PATH) and waits for it, with our own streams, or (STREAMS
+ * not NULL) with these for stdin, stdout and stderr. A signal that reaches us alone is passed on;
+ * one from the terminal reaches the program by itself. Not started: ERROR says why and the code of
+ * RESULT is set; the return value is RP_OK even so. */
 rp_code rp_launch(char *const *argv, const rp_launch_variable *environment, size_t n,
-                  rp_launch_result *result, rp_error *error);
+                  const int streams[3], rp_launch_result *result, rp_error *error);
 
 #endif

@@ -57,8 +57,10 @@ static const rp_option table[] = {
     [MODE] = {"mode", 'm', "MODE",
               "sampled (default): times of all launches, counters of some, where\n"
               "this machine allows them; replay: counters of every launch, which\n"
-              "runs twice or more; trace: no counters; none: only run. Emulated:\n"
-              "the device's own counts, unless a mode is asked for"},
+              "runs twice or more; rerun: the same without replay, since the\n"
+              "program itself runs once for each pass; trace: no counters; none:\n"
+              "only run. Emulated: the device's own counts, unless a mode is asked\n"
+              "for"},
     [RUNS] = {"runs", 0, "N",
               "2: the program runs twice, first traced and then counted, and its\n"
               "launches are matched (default: 1)"},
@@ -67,7 +69,7 @@ static const rp_option table[] = {
                  "configurations of counters (default: 3)"},
     [BUDGET] = {"budget", 0, "SHARE",
                 "counting may cost this share of the run (default: 0.1;\n"
-                "replay: 0, no limit)"},
+                "replay and rerun: 0, no limit)"},
     [KERNEL] = {"kernel", 'k', "GLOB", "only kernels of this name"},
     [RANGE] = {"range", 'r', "GLOB", "only launches inside of an NVTX range of this name"},
     [SKIP] = {"skip", 0, "N", "without the first N launches, of those that the above leave"},
@@ -114,7 +116,8 @@ typedef struct run_options {
     rp_finish_options finish;
     rp_emulate_options emulate; /* devices NULL: a real one */
     rp_trace_settings settings;
-    rp_trace_options trace;
+    int runs;
+    bool keep;
     bool only_run, mode_asked;
     const char *needs_tracer; /* the last option that only the tracer serves; NULL none */
     char **argv;              /* the program */
@@ -129,7 +132,7 @@ static bool set_threads(const rp_options *o, run_options *r) {
 }
 
 static bool set_mode(const rp_options *o, run_options *r) {
-    static const char *const modes[] = {"sampled", "replay", "trace"};
+    static const char *const modes[] = {"sampled", "replay", "rerun", "trace"};
     r->only_run = strcmp(o->value, "none") == 0;
     if (r->only_run)
         return true;
@@ -138,7 +141,7 @@ static bool set_mode(const rp_options *o, run_options *r) {
             r->settings.mode = modes[i];
             return r->mode_asked = true;
         }
-    rp_options_error(o, "--mode '%s' is none of sampled, replay, trace, none", o->value);
+    rp_options_error(o, "--mode '%s' is none of sampled, replay, rerun, trace, none", o->value);
     return false;
 }
 
@@ -146,7 +149,7 @@ static bool set_runs(const rp_options *o, run_options *r) {
     int64_t runs;
     if (!rp_options_integer(o, "runs", 1, 2, &runs))
         return false;
-    r->trace.runs = (int)runs;
+    r->runs = (int)runs;
     return true;
 }
 
@@ -244,7 +247,7 @@ static bool set_option(const rp_options *o, run_options *r, int option) {
     case QUIET:
         return r->finish.quiet = true;
     default:
-        return r->trace.keep = true;
+        return r->keep = true;
     }
 }
 
@@ -256,66 +259,149 @@ static int failed(const rp_options *o, const rp_error *error, int code) {
     return code;
 }
 
-/* The program's exit code, once it has run; what goes wrong afterwards is only said. */
-static int trace(const rp_options *o, run_options *r) {
+/* Runs it as often as is wanted, and shows what came of it. The program's exit code, once it has
+ * run; what goes wrong afterwards is only said. */
+static int run_and_show(const rp_options *o, run_options *r, const rp_runs_options *runs) {
     rp_error error = {0};
-    rp_trace_result result = {.code = RP_INTERNAL};
-    char *tracer = rp_trace_find_tracer(&error);
-    char *capture = tracer ? rp_finish_capture_name(&r->finish, r->argv, &error) : NULL;
-    r->trace.tracer = tracer;
-    r->trace.capture = capture;
-    r->trace.settings = &r->settings;
-    if (!capture || rp_trace_program(&r->trace, &r->finish, r->argv, &result, &error))
+    rp_run_result result = {.code = RP_INTERNAL};
+    if (rp_program_runs(runs, r->argv, &result, &error))
         failed(o, &error, result.code);
     if (result.made) {
-        rp_finish_show(&r->finish, capture);
-        fprintf(stderr, "roofprof: capture %s\n", capture);
+        rp_finish_show(&r->finish, runs->capture);
+        fprintf(stderr, "roofprof: capture %s\n", runs->capture);
     }
+    return result.code;
+}
+
+static int trace(const rp_options *o, run_options *r) {
+    rp_error error = {0};
+    int code = RP_INTERNAL;
+    char *tracer = rp_trace_find_tracer(&error);
+    char *capture = tracer ? rp_finish_capture_name(&r->finish, r->argv, &error) : NULL;
+    const rp_runs_options runs = {.run = rp_trace_run,
+                                  .context = tracer,
+                                  .capture = capture,
+                                  .settings = &r->settings,
+                                  .finish = &r->finish,
+                                  .runs = r->runs,
+                                  .keep = r->keep};
+    if (capture)
+        code = run_and_show(o, r, &runs);
+    else
+        failed(o, &error, code);
     free(tracer);
     free(capture);
-    return result.code;
+    return code;
 }
 
 static int only_run(const rp_options *o, run_options *r) {
     rp_error error = {0};
     rp_launch_result result;
-    if (rp_launch(r->argv, NULL, 0, &result, &error) || !result.started)
+    if (rp_launch(r->argv, NULL, 0, NULL, &result, &error) || !result.started)
         rp_options_fail(o, &error);
     return result.code;
 }
 
-/* The emulated device writes counts of its own; the rest is the same. */
-static int emulate(const rp_options *o, run_options *r) {
-    rp_error error = {0};
-    rp_emulate_result result = {.exit_code = RP_INTERNAL};
-    char *capture = rp_finish_capture_name(&r->finish, r->argv, &error);
-    char *tracer = r->mode_asked ? rp_trace_find_tracer(&error) : NULL;
-    r->emulate.capture = capture;
-    r->emulate.hwdb = r->finish.hwdb;
-    r->emulate.tracer = tracer;
-    r->emulate.settings = &r->settings;
-    if (!capture || (r->mode_asked && !tracer) || rp_finish_check(&r->finish, capture, &error) ||
-        rp_emulate_program(&r->emulate, r->argv, &result, &error)) {
-        rp_options_fail(o, &error);
-        result.exit_code = result.exit_code ? result.exit_code : RP_INTERNAL;
-    } else if (!result.capture) {
-        fprintf(
-            stderr,
+/* ---- Emulated -------------------------------------------------------------------------------- */
+
+static void say_no_device(const run_options *r) {
+    fprintf(stderr,
             "roofprof: %s used no emulated device: it took a path without a GPU, or it found CUDA "
             "another way (a statically linked runtime in a library, the driver API, a library "
             "opened by its absolute path)\n",
             r->argv[0]);
+}
+
+/* The device counts every launch itself. */
+static int emulate(const rp_options *o, run_options *r, const char *capture) {
+    rp_error error = {0};
+    rp_emulate_result result = {.exit_code = RP_INTERNAL};
+    r->emulate.capture = capture;
+    if (rp_finish_check(&r->finish, capture, &error) ||
+        rp_emulate_program(&r->emulate, r->argv, &result, &error)) {
+        rp_options_fail(o, &error);
+        result.exit_code = result.exit_code ? result.exit_code : RP_INTERNAL;
+    } else if (!result.capture) {
+        say_no_device(r);
     } else if (!r->emulate.no_counts) {
         rp_finish_show(&r->finish, result.capture);
         fprintf(stderr, "roofprof: capture %s\n", result.capture);
-        if (result.counts)
-            fprintf(stderr, "roofprof: what the device counted %s\n", result.counts);
     }
     free(result.capture);
-    free(result.counts);
-    free(tracer);
-    free(capture);
     return result.exit_code;
+}
+
+/* An emulated device under a tracer: an rp_runner. */
+typedef struct traced_device {
+    rp_emulate_options options;
+    const char *counts; /* where what the device counted in the first run goes */
+    bool ran, used, counted;
+} traced_device;
+
+static rp_code run_traced_device(void *context, const rp_run *run, char *const *argv,
+                                 rp_run_result *result, rp_error *error) {
+    traced_device *d = context;
+    rp_emulate_result emulated;
+    d->options.capture = run->capture;
+    d->options.settings = run->settings;
+    d->options.streams = run->streams;
+    d->options.counts = run->first ? d->counts : NULL;
+    rp_code code = rp_emulate_program(&d->options, argv, &emulated, error);
+    *result = (rp_run_result){.code = emulated.exit_code,
+                              .signal = emulated.signal,
+                              .ran = emulated.ran,
+                              .made = code == RP_OK && emulated.capture};
+    d->ran |= emulated.ran;
+    d->used |= emulated.capture != NULL;
+    d->counted |= emulated.counts;
+    free(emulated.capture);
+    return code;
+}
+
+/* NAME.roof to NAME.counts.roof. */
+static char *counts_name(const char *capture) {
+    char *name = NULL;
+    size_t length = strlen(capture), end = strlen(".roof");
+    if (length > end && !strcmp(capture + length - end, ".roof"))
+        length -= end;
+    return asprintf(&name, "%.*s.counts.roof", (int)length, capture) < 0 ? NULL : name;
+}
+
+static int trace_emulated(const rp_options *o, run_options *r, const char *capture) {
+    rp_error error = {0};
+    int code = RP_INTERNAL;
+    char *tracer = rp_trace_find_tracer(&error), *counts = counts_name(capture);
+    traced_device device = {.options = r->emulate, .counts = counts};
+    device.options.tracer = tracer;
+    const rp_runs_options runs = {.run = run_traced_device,
+                                  .context = &device,
+                                  .capture = capture,
+                                  .settings = &r->settings,
+                                  .finish = &r->finish,
+                                  .runs = r->runs,
+                                  .keep = r->keep};
+    if (tracer && counts)
+        code = run_and_show(o, r, &runs);
+    else
+        failed(o, &error, code);
+    if (device.ran && !device.used)
+        say_no_device(r);
+    if (device.counted)
+        fprintf(stderr, "roofprof: what the device counted %s\n", counts);
+    free(tracer);
+    free(counts);
+    return code;
+}
+
+static int run_emulated(const rp_options *o, run_options *r) {
+    rp_error error = {0};
+    char *capture = rp_finish_capture_name(&r->finish, r->argv, &error);
+    r->emulate.hwdb = r->finish.hwdb;
+    int code = !capture        ? failed(o, &error, RP_INTERNAL)
+               : r->mode_asked ? trace_emulated(o, r, capture)
+                               : emulate(o, r, capture);
+    free(capture);
+    return code;
 }
 
 static int list_emulated(const rp_options *o, const run_options *r) {
@@ -325,7 +411,7 @@ static int list_emulated(const rp_options *o, const run_options *r) {
 
 int rp_cmd_run(int argc, char **argv) {
     rp_options o = RP_OPTIONS(argc, argv, table, "PROGRAM [ARGUMENT]...", intro, outro);
-    run_options r = {.settings = RP_TRACE_SETTINGS_INIT, .trace = {.runs = 1}};
+    run_options r = {.settings = RP_TRACE_SETTINGS_INIT, .runs = 1};
     int option;
     while ((option = rp_options_next(&o)) > RP_OPTION_POSITIONAL)
         if (!set_option(&o, &r, option))
@@ -340,7 +426,7 @@ int rp_cmd_run(int argc, char **argv) {
         return RP_INTERNAL;
     }
     r.argv = argv + o.at - 1;
-    if (r.emulate.devices && r.needs_tracer && (!r.mode_asked || r.trace.runs > 1)) {
+    if (r.emulate.devices && r.needs_tracer && !r.mode_asked) {
         rp_options_error(
             &o,
             "--%s is the tracer's: on an emulated device it needs --mode (without, the "
@@ -348,7 +434,12 @@ int rp_cmd_run(int argc, char **argv) {
             r.needs_tracer);
         return RP_INTERNAL;
     }
+    if (r.runs > 1 && !strcmp(r.settings.mode, "rerun")) {
+        rp_options_error(&o, "--runs 2 and --mode rerun: the program is traced in a run of its own "
+                             "by that mode already");
+        return RP_INTERNAL;
+    }
     if (r.emulate.devices)
-        return emulate(&o, &r);
+        return run_emulated(&o, &r);
     return r.only_run ? only_run(&o, &r) : trace(&o, &r);
 }

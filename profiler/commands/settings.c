@@ -16,9 +16,10 @@
 static const char *const collectives[] = {"nccl*", "*ncclDevKernel*", "*ncclKernel*", "nvshmem*",
                                           "*nvshmem*"};
 
-/* Counting stops when it has cost this share of the run; replay was asked for, at any cost. */
+/* Counting stops when it has cost this share of the run; replay and rerun were asked for, at any
+ * cost. */
 static double default_budget(const char *mode) {
-    return strcmp(mode, "replay") == 0 ? 0 : 0.1;
+    return strcmp(mode, "sampled") == 0 ? 0.1 : 0;
 }
 
 bool rp_trace_settings_glob_is_fine(const char *glob) {
@@ -54,8 +55,8 @@ static void write_counting(FILE *file, const rp_trace_settings *s, const rp_metr
     double budget = s->budget < 0 ? default_budget(s->mode) : s->budget;
     fprintf(file, "samples %" PRId64 "\nbudget %.6f\nwatchdog %.3f\n", s->samples, budget,
             s->watchdog_s);
-    if (s->probe)
-        fprintf(file, "probe %s\nprobe_limit %.3f\n", s->probe, s->probe_limit_s);
+    if (s->configuration)
+        fprintf(file, "configuration %s\n", s->configuration);
     for (size_t i = 0; i < sizeof collectives / sizeof *collectives; i++)
         fprintf(file, "skip %s\n", collectives[i]);
     for (size_t i = 0; i < s->no_count_count; i++)
@@ -81,6 +82,8 @@ char *rp_trace_settings_write(const rp_trace_settings *settings, const char *fol
         goto fail;
     }
     fprintf(file, "mode %s\n", settings->mode);
+    if (settings->probe)
+        fprintf(file, "probe %s\nprobe_limit %.3f\n", settings->probe, settings->probe_limit_s);
     write_choice(file, settings);
     if (counts)
         write_counting(file, settings, sets);

@@ -12,7 +12,8 @@
 #include <stdint.h>
 
 typedef struct rp_trace_settings {
-    const char *mode; /* "trace", "sampled", "replay" */
+    const char *mode;          /* "trace", "sampled", "replay", "rerun" */
+    const char *configuration; /* of "rerun": what this run counts, "HW"; NULL */
     int64_t samples;
     double budget; /* fraction of the run's time; 0 no limit; < 0: the mode's own */
     double watchdog_s, probe_limit_s;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Running a program with the tracer injected: see trace_program.h.
+ * Running a program with the tracer injected, once: see trace_program.h.
  */
 #include "commands/trace_program.h"
 
-#include "capture/ingest.h"
 #include "commands/launch.h"
 
 #include <inttypes.h>
@@ -48,7 +47,7 @@ char *rp_trace_find_tracer(rp_error *error) {
 
 /* The probe, which stands beside the tracer; NULL: it does not, and counters are not tried first.
  */
-static char *find_probe(const char *tracer) {
+char *rp_trace_find_probe(const char *tracer) {
     const char *wanted = getenv("ROOFPROF_PROBE"), *slash = strrchr(tracer, '/');
     char *path = NULL;
     if (wanted && *wanted)
@@ -85,8 +84,8 @@ static void say_nothing_was_launched(const rp_ingest_summary *s) {
             s->problem, *s->problem ? "\n" : "");
 }
 
-static rp_code ingest(const char *folder, rp_capture *capture, rp_ingest_summary *summary,
-                      rp_error *error) {
+rp_code rp_trace_ingest(const char *folder, rp_capture *capture, rp_ingest_summary *summary,
+                        rp_error *error) {
     char **paths;
     size_t count;
     rp_code code = rp_ingest_find(folder, &paths, &count, error);
@@ -113,7 +112,7 @@ static rp_code make_capture(const char *folder, const char *path, bool *made, rp
     rp_code code = rp_capture_create(&capture, path, "roofprof trace", error);
     if (code)
         return code;
-    code = ingest(folder, capture, &summary, error);
+    code = rp_trace_ingest(folder, capture, &summary, error);
     if (!code && summary.launches == 0) {
         rp_capture_abandon(capture);
         say_nothing_was_launched(&summary);
@@ -132,118 +131,33 @@ static rp_code make_capture(const char *folder, const char *path, bool *made, rp
 
 /* ---- The run --------------------------------------------------------------------------------- */
 
-/* Once: PROGRAM with MODE into a capture at PATH, spools in FOLDER. RESULT's made: there is one. */
-static rp_code run_once(const rp_trace_options *options, const char *mode, const char *folder,
-                        const char *path, char *const *argv, rp_trace_result *result,
-                        rp_error *error) {
-    rp_trace_settings wanted = *options->settings;
+rp_code rp_trace_run(void *context, const rp_run *run, char *const *argv, rp_run_result *result,
+                     rp_error *error) {
+    const char *tracer = context;
+    rp_trace_settings wanted = *run->settings;
     rp_launch_result launched = {.code = RP_INTERNAL};
-    char *probe = find_probe(options->tracer);
-    wanted.mode = mode;
+    char *probe = rp_trace_find_probe(tracer);
     wanted.probe = probe;
-    char *settings = rp_trace_settings_write(&wanted, folder, error);
+    char *settings = rp_trace_settings_write(&wanted, run->folder, error);
     rp_code code = settings ? RP_OK : error->code;
     const char *injection = getenv("CUDA_INJECTION64_PATH"),
                *nvtx = getenv("NVTX_INJECTION64_PATH");
-    const rp_launch_variable environment[] = {{"CUDA_INJECTION64_PATH", options->tracer},
-                                              {"ROOFPROF_INJECTION_NEXT", injection},
-                                              {"NVTX_INJECTION64_PATH", options->tracer},
-                                              {"ROOFPROF_NVTX_NEXT", nvtx},
-                                              {"ROOFPROF_SPOOL", folder},
-                                              {"ROOFPROF_CONFIG", settings}};
-    result->made = false;
-    result->code = RP_INTERNAL;
+    const rp_launch_variable environment[] = {
+        {"CUDA_INJECTION64_PATH", tracer}, {"ROOFPROF_INJECTION_NEXT", injection},
+        {"NVTX_INJECTION64_PATH", tracer}, {"ROOFPROF_NVTX_NEXT", nvtx},
+        {"ROOFPROF_SPOOL", run->folder},   {"ROOFPROF_CONFIG", settings}};
+    *result = (rp_run_result){.code = RP_INTERNAL};
     if (!code)
-        code = rp_launch(argv, environment, sizeof environment / sizeof environment[0], &launched,
-                         error);
+        code = rp_launch(argv, environment, sizeof environment / sizeof environment[0],
+                         run->streams, &launched, error);
     if (!code) {
         result->code = launched.code;
-        code = launched.started ? make_capture(folder, path, &result->made, error) : error->code;
-        result->traced = launched.started;
+        result->signal = launched.signal;
+        result->ran = launched.started;
+        code = launched.started ? make_capture(run->folder, run->capture, &result->made, error)
+                                : error->code;
     }
     free(settings);
     free(probe);
-    return code;
-}
-
-static rp_code merge(const char *times, const char *counts, const char *path, rp_error *error) {
-    rp_capture *from[2] = {NULL, NULL}, *into = NULL;
-    rp_code code = rp_capture_open(&from[0], times, error);
-    if (!code)
-        code = rp_capture_open(&from[1], counts, error);
-    if (!code)
-        code = rp_capture_create(&into, path, "roofprof trace, two runs", error);
-    if (!code)
-        code = rp_capture_merge(from[0], from[1], into, error);
-    if (!code)
-        code = rp_capture_finish(into, error);
-    rp_capture_close(into); /* one that is not finished is abandoned */
-    rp_capture_close(from[0]);
-    rp_capture_close(from[1]);
-    return code;
-}
-
-/* The second run, counted, and both in one; without it the first is what there is. */
-static rp_code count_in_second_run(const rp_trace_options *options, const char *folder,
-                                   const char *times, char *const *argv, rp_trace_result *result,
-                                   rp_error *error) {
-    char counts[PATH_MAX];
-    rp_trace_result second;
-    rp_error why = {0};
-    snprintf(counts, sizeof counts, "%s/counts.roof", folder);
-    rp_code code = run_once(options, options->settings->mode, folder, counts, argv, &second, &why);
-    if (!code && second.made)
-        code = merge(times, counts, options->capture, &why);
-    if (!code && second.made) {
-        result->code = second.code;
-        return RP_OK;
-    }
-    fprintf(stderr, "roofprof: the second run has no counts%s%s: the capture is of the first\n",
-            *why.message ? ": " : "", why.message);
-    return rename(times, options->capture)
-               ? rp_fail(error, RP_MACHINE, "%s: cannot be written", options->capture)
-               : RP_OK;
-}
-
-static rp_code run_twice(const rp_trace_options *options, const rp_finish_options *finish,
-                         const char *folder, char *const *argv, rp_trace_result *result,
-                         rp_error *error) {
-    char times[PATH_MAX];
-    snprintf(times, sizeof times, "%s/times.roof", folder);
-    rp_code code = run_once(options, "trace", folder, times, argv, result, error);
-    if (code || !result->made)
-        return code;
-    if (result->code) {
-        fprintf(stderr, "roofprof: the program failed (%d), so it is not run again\n",
-                result->code);
-        return rename(times, options->capture)
-                   ? rp_fail(error, RP_MACHINE, "%s: cannot be written", options->capture)
-                   : RP_OK;
-    }
-    char *second = rp_finish_prepare(finish, options->capture, error);
-    if (!second)
-        return error->code;
-    code = count_in_second_run(options, second, times, argv, result, error);
-    rp_finish_remove(second);
-    free(second);
-    return code;
-}
-
-rp_code rp_trace_program(const rp_trace_options *options, const rp_finish_options *finish,
-                         char *const *argv, rp_trace_result *result, rp_error *error) {
-    *result = (rp_trace_result){.code = RP_INTERNAL};
-    char *folder = rp_finish_prepare(finish, options->capture, error);
-    if (!folder)
-        return error->code;
-    rp_code code = options->runs == 2 ? run_twice(options, finish, folder, argv, result, error)
-                                      : run_once(options, options->settings->mode, folder,
-                                                 options->capture, argv, result, error);
-    if (code && result->traced)
-        fprintf(stderr,
-                "roofprof: what was traced is in %s; roofprof recover makes a capture of it\n",
-                folder);
-    else if (!options->keep)
-        rp_finish_remove(folder);
-    free(folder);
     return code;
 }

@@ -15,6 +15,7 @@
 
 enum { BUFFER = 4 << 20, ALIGNMENT = 8, SPARE = 16 };
 enum { VERSION_GRAPH_NODES = 13, VERSION_MEMORY = 15 }; /* CUDA 11.0: Kernel5; 11.2: Memory2 */
+enum { VERSION_DISABLE_DEADLOCKS = 130000 };            /* repaired in 13.0 Update 1 */
 
 static const cupti_api *cupti;
 static uint32_t cupti_version;
@@ -191,7 +192,17 @@ cupti_result activity_start(const cupti_api *api, uint32_t version) {
     return CUPTI_OK;
 }
 
+static atomic_bool kernels_on;
+
 cupti_result activity_trace_kernels(void) {
-    static atomic_bool on;
-    return atomic_exchange(&on, true) ? CUPTI_OK : enable(KIND_CONCURRENT_KERNEL);
+    return atomic_exchange(&kernels_on, true) ? CUPTI_OK : enable(KIND_CONCURRENT_KERNEL);
+}
+
+void activity_pause_kernels(void) {
+    if (atomic_exchange(&kernels_on, false))
+        cupti->ActivityDisable(KIND_CONCURRENT_KERNEL);
+}
+
+bool activity_can_pause(uint32_t version) {
+    return version != VERSION_DISABLE_DEADLOCKS;
 }

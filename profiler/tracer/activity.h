@@ -6,6 +6,7 @@
 #define RP_TRACER_ACTIVITY_H
 
 #include "tracer/cupti_abi.h"
+#include <stdbool.h>
 
 /* Registers the buffer callbacks and enables copies and memory; VERSION is cuptiGetVersion's.
  * Refusals are noted in the spool. 0, or the result that makes tracing pointless. */
@@ -14,6 +15,10 @@ cupti_result activity_start(const cupti_api *api, uint32_t version);
 /* Kernels as well: at once, except while every launch is counted, since records of replayed kernels
  * are not to be relied on. 0 also if they are traced already. */
 cupti_result activity_trace_kernels(void);
+/* Kernels are not traced until the next activity_trace_kernels. */
+void activity_pause_kernels(void);
+/* May tracing be paused with this VERSION? 13.0.0 deadlocks in it. */
+bool activity_can_pause(uint32_t version);
 
 /* Writes an SPOOL_LOST frame if anything was lost since the last. */
 void activity_write_lost(void);

@@ -133,12 +133,23 @@ int bind_candidates(int driver, int (*visit)(void *context, const char *path), v
     return 0;
 }
 
-bool bind_has_range_profiler(const cupti_api *api) {
+static bool has_profiler(const cupti_api *api) {
     return api->GetDeviceId && api->ProfilerInitialize && api->ProfilerDeviceSupported &&
-           api->ProfilerGetCounterAvailability && api->DeviceGetChipName && api->RangeEnable &&
-           api->RangeDisable && api->RangeStart && api->RangeStop && api->RangeSetConfig &&
-           api->RangeDecodeData && api->RangeGetCounterDataSize &&
-           api->RangeCounterDataImageInitialize && api->RangeGetCounterDataInfo;
+           api->ProfilerGetCounterAvailability && api->DeviceGetChipName;
+}
+
+bool bind_has_sessions(const cupti_api *api) {
+    const session_api *s = &api->session;
+    return has_profiler(api) && s->ImageSize && s->ImageInitialize && s->ScratchSize &&
+           s->ScratchInitialize && s->Begin && s->End && s->SetConfig && s->UnsetConfig &&
+           s->Enable && s->Disable && s->BeginPass && s->EndPass && s->Flush;
+}
+
+bool bind_has_range_profiler(const cupti_api *api) {
+    return has_profiler(api) && api->RangeEnable && api->RangeDisable && api->RangeStart &&
+           api->RangeStop && api->RangeSetConfig && api->RangeDecodeData &&
+           api->RangeGetCounterDataSize && api->RangeCounterDataImageInitialize &&
+           api->RangeGetCounterDataInfo;
 }
 
 int bind_open(const char *path, cupti_api *api, void **handle, char *reason) {
@@ -153,6 +164,7 @@ int bind_open(const char *path, cupti_api *api, void **handle, char *reason) {
         {"cuptiEnableCallback", (void **)&api->EnableCallback},
         {"cuptiActivityRegisterCallbacks", (void **)&api->ActivityRegisterCallbacks},
         {"cuptiActivityEnable", (void **)&api->ActivityEnable},
+        {"cuptiActivityDisable", (void **)&api->ActivityDisable},
         {"cuptiActivityFlushAll", (void **)&api->ActivityFlushAll},
         {"cuptiActivityGetNextRecord", (void **)&api->ActivityGetNextRecord},
         {"cuptiActivityGetNumDroppedRecords", (void **)&api->ActivityGetNumDroppedRecords},
@@ -174,6 +186,21 @@ int bind_open(const char *path, cupti_api *api, void **handle, char *reason) {
         {"cuptiRangeProfilerCounterDataImageInitialize",
          (void **)&api->RangeCounterDataImageInitialize},
         {"cuptiRangeProfilerGetCounterDataInfo", (void **)&api->RangeGetCounterDataInfo},
+        {"cuptiProfilerCounterDataImageCalculateSize", (void **)&api->session.ImageSize},
+        {"cuptiProfilerCounterDataImageInitialize", (void **)&api->session.ImageInitialize},
+        {"cuptiProfilerCounterDataImageCalculateScratchBufferSize",
+         (void **)&api->session.ScratchSize},
+        {"cuptiProfilerCounterDataImageInitializeScratchBuffer",
+         (void **)&api->session.ScratchInitialize},
+        {"cuptiProfilerBeginSession", (void **)&api->session.Begin},
+        {"cuptiProfilerEndSession", (void **)&api->session.End},
+        {"cuptiProfilerSetConfig", (void **)&api->session.SetConfig},
+        {"cuptiProfilerUnsetConfig", (void **)&api->session.UnsetConfig},
+        {"cuptiProfilerEnableProfiling", (void **)&api->session.Enable},
+        {"cuptiProfilerDisableProfiling", (void **)&api->session.Disable},
+        {"cuptiProfilerBeginPass", (void **)&api->session.BeginPass},
+        {"cuptiProfilerEndPass", (void **)&api->session.EndPass},
+        {"cuptiProfilerFlushCounterData", (void **)&api->session.Flush},
     };
     memset(api, 0, sizeof *api);
     *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);

@@ -20,8 +20,10 @@ int bind_candidates(int driver, int (*visit)(void *context, const char *path), v
  * reason in REASON (of 256 bytes). */
 int bind_open(const char *path, cupti_api *api, void **handle, char *reason);
 
-/* Counters can be had: everything of the range profiler's is there (CUDA 12.8 and later). */
+/* Two ways to counters: everything of the range profiler's is there (CUDA 12.8 and later), or of
+ * the older profiler sessions (CUDA 11 and later). */
 bool bind_has_range_profiler(const cupti_api *api);
+bool bind_has_sessions(const cupti_api *api);
 
 /* The driver's CUDA version, from the libcuda that is loaded; 0 if there is none. */
 int bind_driver_version(void);

@@ -43,6 +43,7 @@ static struct {
     const cupti_api *api;
     const host_api *host;
     const tracer_settings *settings;
+    bool together; /* kernels may be traced while launches are counted */
     atomic_bool on;
     pthread_rwlock_t gate;
     counted *plans[CONTEXTS]; /* changed under the gate, for writing */
@@ -75,13 +76,28 @@ static int64_t now(void) {
     return writer_now(CLOCK_MONOTONIC);
 }
 
-/* Counting is over, and the spool says why. From here on all kernels are traced. */
+/* Counting is over, and the spool says why. From here on all kernels are traced: at once, or when
+ * the window that is open has been stopped. */
 static void give_up(refusal r) {
     spool_status status = {.stage = SPOOL_STAGE_COUNTERS, .code = (uint32_t)r.result};
     if (!atomic_exchange(&c.on, false))
         return;
     writer_frame(SPOOL_STATUS, &status, sizeof status, r.call, strlen(r.call) + 1);
-    activity_trace_kernels();
+    if (atomic_load(&c.state) == WINDOW_CLOSED)
+        activity_trace_kernels();
+}
+
+/* In sampled mode kernels are traced too, but not while a window is open, unless the probe has seen
+ * that both go together here. */
+static void window_opens(void) {
+    if (c.settings->mode == MODE_SAMPLED && !c.together)
+        activity_pause_kernels();
+}
+
+static void window_closed(void) {
+    atomic_store(&c.state, WINDOW_CLOSED);
+    if (c.settings->mode == MODE_SAMPLED || !atomic_load(&c.on))
+        activity_trace_kernels();
 }
 
 static void add_total(uint64_t *total, int64_t n) {
@@ -238,12 +254,12 @@ static void close_window(void) {
     int64_t began = now();
     configuration *f = &c.window->configurations[c.current];
     refusal r = range_stop_and_decode(c.api, &c.window->context, f, &ranges, &dropped);
+    window_closed();
     size_t kept = 0;
     while (ranges == expected && !dropped && !r.result && kept < expected)
         if (!(r = keep_values(f, kept)).result)
             kept++;
     write_without_values(c.pending + kept, expected - kept);
-    atomic_store(&c.state, WINDOW_CLOSED);
     add_total(&c.totals.cost_ns, now() - began);
     if (r.result)
         give_up_all(r);
@@ -258,12 +274,20 @@ static void drop_peaks(configuration *f) {
     f->count = kept;
 }
 
+static void say_left_out(const configuration *f) {
+    spool_status status = {.stage = SPOOL_STAGE_LEFT_OUT};
+    char text[128];
+    int length = snprintf(text, sizeof text, "%.40s, which takes %zu passes on this device",
+                          f->profile, f->passes);
+    writer_frame(SPOOL_STATUS, &status, sizeof status, text, (size_t)length + 1);
+}
+
 /* False: it cannot be used, and counting goes on without it, or not at all. */
 static bool build(counted *p, int which) {
     configuration *f = &p->configurations[which];
     refusal r = configuration_build(c.api, c.host, &p->context, f);
-    bool sampled = c.settings->mode == MODE_SAMPLED;
-    if (!r.result && sampled && f->passes > 1) {
+    bool one_pass = c.settings->mode != MODE_REPLAY;
+    if (!r.result && one_pass && f->passes > 1) {
         drop_peaks(f);
         configuration_clear(c.host, f);
         r = configuration_build(c.api, c.host, &p->context, f);
@@ -272,9 +296,12 @@ static bool build(counted *p, int which) {
         give_up_all(r);
         return false;
     }
-    if (!sampled || f->passes == 1)
+    bool tells = p->schedule.roles[which] != ROLE_TENSOR || plan_counts_tensor(f);
+    if (tells && (!one_pass || f->passes == 1))
         return true;
-    p->schedule.roles[which] = ROLE_NONE; /* it would run the kernel twice */
+    p->schedule.roles[which] = ROLE_NONE; /* it would run the kernel twice, or tell nothing new */
+    if (tells)
+        say_left_out(f);
     return false;
 }
 
@@ -285,8 +312,11 @@ static bool open_window(counted *p, int which) {
     if (!f->built && !build(p, which))
         return false;
     int64_t built = now();
-    refusal r = range_start(c.api, &p->context, f);
+    window_opens();
+    refusal r = range_start(c.api, &p->context, f,
+                            c.settings->mode == MODE_RERUN ? REPLAY_APPLICATION : REPLAY_KERNEL);
     if (r.result) {
+        window_closed();
         give_up_all(r);
         return false;
     }
@@ -370,10 +400,11 @@ static spool_counters launch_of(uint32_t config, uint32_t correlation) {
                             .time_ns = (uint64_t)now()};
 }
 
-/* Kernels are not traced in replay mode: what is not counted there leaves no other sign. */
+/* Kernels are not traced where every launch is counted: what is not counted there leaves no other
+ * sign. */
 static void note_untouched(uint32_t config, uint32_t correlation) {
     spool_counters launch = launch_of(config, correlation);
-    if (c.settings->mode == MODE_REPLAY && config != SPOOL_NONE && atomic_load(&c.on))
+    if (c.settings->mode != MODE_SAMPLED && config != SPOOL_NONE && atomic_load(&c.on))
         write_launch(&launch);
 }
 
@@ -503,12 +534,17 @@ static counted *make_plan(void *context) {
         return NULL;
     }
     if (!plan_make(c.settings, p->context.chip, p->configurations, &p->schedule)) {
-        static char text[64];
-        snprintf(text, sizeof text, "no configurations are known for chip %.20s", p->context.chip);
+        static char text[96];
+        bool one = c.settings->mode == MODE_RERUN;
+        snprintf(text, sizeof text, "no configuration%s%.30s known for chip %.20s",
+                 one ? " " : "s are", one ? c.settings->configuration : "", p->context.chip);
         give_up_all((refusal){text, CUPTI_OK});
         free_plan(p);
         return NULL;
     }
+    spool_status status = {.stage = SPOOL_STAGE_CHIP, .detail = p->context.device};
+    writer_frame(SPOOL_STATUS, &status, sizeof status, p->context.chip,
+                 strlen(p->context.chip) + 1);
     return p;
 }
 
@@ -560,13 +596,13 @@ void count_context_destroyed(void *context) {
 /* ---- The watchdog, and the end --------------------------------------------------------------- */
 
 /* On a thread of its own: nobody waits for it if CUPTI does not come back. */
-static void *stop_stuck_window(void *object) {
-    range_stop stop = {.size = ABI_SIZE(range_stop, all_submitted), .object = object};
+static void *stop_stuck_window(void *window) {
+    const counted *p = window;
     sigset_t all;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, NULL);
-    c.api->RangeStop(&stop);
-    atomic_store(&c.state, WINDOW_CLOSED);
+    range_break(c.api, &p->context, &p->configurations[c.current]);
+    window_closed();
     return NULL;
 }
 
@@ -581,7 +617,7 @@ static void watch(void) {
                       "--no-count NAME, or use --mode trace",
                       CUPTI_OK});
     if (atomic_compare_exchange_strong(&c.state, &open, WINDOW_STUCK) &&
-        !pthread_create(&thread, NULL, stop_stuck_window, c.window->context.object))
+        !pthread_create(&thread, NULL, stop_stuck_window, c.window))
         pthread_detach(thread);
 }
 
@@ -631,9 +667,11 @@ bool count_on(void) {
     return atomic_load(&c.on);
 }
 
-void count_start(const cupti_api *api, const host_api *host, const tracer_settings *settings) {
+void count_start(const cupti_api *api, const host_api *host, const tracer_settings *settings,
+                 bool together) {
     c.api = api;
     c.host = host;
     c.settings = settings;
+    c.together = together;
     atomic_store(&c.on, true);
 }

@@ -16,8 +16,10 @@
 #include "tracer/host.h"
 #include "tracer/settings.h"
 
-/* HOST: of the same library. Both live for ever. */
-void count_start(const cupti_api *api, const host_api *host, const tracer_settings *settings);
+/* HOST: of the same library. Both live for ever. TOGETHER: kernels may be traced while a window is
+ * open; else, in sampled mode, their tracing pauses for as long. */
+void count_start(const cupti_api *api, const host_api *host, const tracer_settings *settings,
+                 bool together);
 bool count_on(void);
 
 /* When it is created, and before each launch in it: threads may launch before the one that made it

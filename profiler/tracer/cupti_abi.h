@@ -8,16 +8,19 @@
 #ifndef RP_TRACER_CUPTI_ABI_H
 #define RP_TRACER_CUPTI_ABI_H
 
+#include "tracer/nvpw_abi.h"
 #include <stddef.h>
 #include <stdint.h>
 
 typedef int cupti_result; /* 0: success */
 enum {
     CUPTI_OK = 0,
+    CUPTI_INVALID_PARAMETER = 1,
     CUPTI_INVALID_CONTEXT = 3,
     CUPTI_NOT_INITIALIZED = 15,
     CUPTI_LIMIT_REACHED = 12,
     CUPTI_NOT_SUPPORTED = 27,
+    CUPTI_INSUFFICIENT_PRIVILEGES = 35,
     CUPTI_MULTIPLE_SUBSCRIBERS = 39,
     CUPTI_VIRTUAL_DEVICE = 40,
     CUPTI_CONFIDENTIAL = 41,
@@ -160,7 +163,7 @@ typedef struct launch_ex_arguments { /* of cuLaunchKernelEx */
 
 /* ---- The range profiler (from CUDA 12.8 on) -------------------------------------------------- */
 
-enum { RANGE_AUTO = 1, REPLAY_KERNEL = 2 };
+enum { RANGE_AUTO = 1, REPLAY_APPLICATION = 1, REPLAY_KERNEL = 2 };
 enum { SUPPORT_UNKNOWN = 0, SUPPORT_NONE, SUPPORT_DISABLED, SUPPORT_YES };
 
 /* Parameter blocks: size says which fields there are; out: filled by the call. */
@@ -274,17 +277,19 @@ typedef struct cupti_api {
     cupti_result (*ActivityRegisterCallbacks)(cupti_buffer_requested requested,
                                               cupti_buffer_completed completed);
     cupti_result (*ActivityEnable)(int kind);
+    cupti_result (*ActivityDisable)(int kind);
     cupti_result (*ActivityFlushAll)(uint32_t flag);
     cupti_result (*ActivityGetNextRecord)(uint8_t *buffer, size_t valid, record_head **record);
     cupti_result (*ActivityGetNumDroppedRecords)(void *context, uint32_t stream, size_t *dropped);
     cupti_result (*ActivityRegisterTimestampCallback)(cupti_timestamp callback); /* from 11.6 on */
     cupti_result (*GetTimestamp)(uint64_t *timestamp);
     cupti_result (*GetDeviceId)(void *context, uint32_t *device);
-    /* The range profiler; all of them or it is not used. */
+    /* Of the range profiler and of sessions. */
     cupti_result (*ProfilerInitialize)(profiler_plain *);
     cupti_result (*ProfilerDeviceSupported)(profiler_supported *);
     cupti_result (*ProfilerGetCounterAvailability)(profiler_availability *);
     cupti_result (*DeviceGetChipName)(device_chip *);
+    /* The range profiler; all of them or it is not used. */
     cupti_result (*RangeEnable)(range_enable *);
     cupti_result (*RangeDisable)(range_object *);
     cupti_result (*RangeStart)(range_object *);
@@ -294,6 +299,8 @@ typedef struct cupti_api {
     cupti_result (*RangeGetCounterDataSize)(range_image_size *);
     cupti_result (*RangeCounterDataImageInitialize)(range_image *);
     cupti_result (*RangeGetCounterDataInfo)(range_info *);
+    /* The older way to counters. */
+    session_api session;
 } cupti_api;
 
 #endif

@@ -36,12 +36,18 @@ int host_open(host_api *api, const char *path, char *reason) {
         return -1;
     }
     for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; i++)
-        if (!(*symbols[i].slot = dlsym(api->handle, symbols[i].name))) {
-            snprintf(reason, 256, "%.150s (version %u) has no host interface: CUDA 12.6 brought it",
-                     path, api->version);
-            return -1;
-        }
-    return 0;
+        if (!(*symbols[i].slot = dlsym(api->handle, symbols[i].name)))
+            api->older = true;
+    char why[256];
+    if (!api->older || !nvpw_open(&api->nvpw, (const void *)(uintptr_t)version, why))
+        return 0;
+    snprintf(reason, 256, "%.90s (version %u) has no host interface, and %.110s", path,
+             api->version, why);
+    return -1;
+}
+
+const char *host_name(const host_api *api) {
+    return api->older ? "NVPW" : "host interface";
 }
 
 int host_image(const host_api *api, void *object, uint8_t **image, size_t *size, size_t *passes) {
@@ -90,8 +96,19 @@ static const char *find_refused(const host_api *api, const char *chip, const cha
     return refused;
 }
 
+static int count_passes_older(const nvpw_api *api, const char *chip, const char *const *metrics,
+                              size_t count, size_t *passes, const char **refused) {
+    nvpw_set set;
+    nvpw_refusal r = nvpw_set_make(api, chip, NULL, metrics, count, &set, refused);
+    *passes = set.passes;
+    nvpw_set_free(&set);
+    return r.result;
+}
+
 int host_count_passes(const host_api *api, const char *chip, const char *const *metrics,
                       size_t count, size_t *passes, const char **refused) {
+    if (api->older)
+        return count_passes_older(&api->nvpw, chip, metrics, count, passes, refused);
     host_initialize initialize = {.size = sizeof initialize, .chip = chip};
     uint8_t *image = NULL;
     size_t size = 0;

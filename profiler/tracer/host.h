@@ -2,11 +2,14 @@
  *
  * CUPTI's host interface, which needs neither a GPU nor a driver: which metrics a chip has and how
  * many passes a configuration takes. Declared from its documented layout, as cupti_abi.h is, and
- * checked against the toolkit's headers by the same test; present from CUDA 12.6 on.
+ * checked against the toolkit's headers by the same test; present from CUDA 12.6 on. An older CUPTI
+ * has a library beside it that answers the same questions (nvpw.h).
  */
 #ifndef RP_TRACER_HOST_H
 #define RP_TRACER_HOST_H
 
+#include "tracer/nvpw.h"
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -75,10 +78,16 @@ typedef struct host_api {
     int (*GetConfigImage)(host_config *);
     int (*GetNumOfPasses)(host_passes *);
     int (*EvaluateToGpuValues)(host_evaluate *); /* from 12.6 on, as all of them */
+    bool older;                                  /* there is none of these: NVPW is asked */
+    nvpw_api nvpw;
 } host_api;
 
-/* Binds the host interface of the CUPTI at PATH. 0, or -1 with REASON (256 bytes) filled. */
+/* Binds the host interface of the CUPTI at PATH, or NVPW where it has none. 0, or -1 with REASON
+ * (256 bytes) filled. */
 int host_open(host_api *api, const char *path, char *reason);
+
+/* What answers, for people: "host interface", "NVPW". */
+const char *host_name(const host_api *api);
 
 /* The configuration image (malloc) of the metrics that were added to OBJECT, and its passes. 0, or
  * CUPTI's result. */

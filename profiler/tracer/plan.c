@@ -19,6 +19,13 @@ bool plan_is_peak(const char *metric) {
     return n > suffix && !strcmp(metric + n - suffix, ".peak_sustained");
 }
 
+bool plan_counts_tensor(const configuration *c) {
+    for (size_t i = 0; i < c->count; i++)
+        if (strstr(c->metrics[i], "__ops_path_tensor_") && !plan_is_peak(c->metrics[i]))
+            return true;
+    return false;
+}
+
 static const metric_set *find_set(const maker *m, const char *profile) {
     for (size_t i = 0; i < m->settings->set_count; i++)
         if (!strcmp(m->settings->sets[i].profile, profile) &&
@@ -58,19 +65,32 @@ static void add_peaks(configuration *f, const metric_set *full) {
             configuration_add(f, &full->metrics[i], 1);
 }
 
+static void add_hardware(maker *m, const metric_set *set, role r) {
+    configuration *hw = add(m, "HW", r);
+    add_set(hw, set);
+    add_peaks(hw, find_set(m, "FULL2"));
+}
+
 static void plan_sampled(maker *m) {
     const metric_set *set;
-    if ((set = find_set(m, "HW"))) {
-        configuration *hw = add(m, "HW", ROLE_ALWAYS);
-        add_set(hw, set);
-        add_peaks(hw, find_set(m, "FULL2"));
-    }
+    if ((set = find_set(m, "HW")))
+        add_hardware(m, set, ROLE_ALWAYS);
     if ((set = find_set(m, "SASS")))
         add_set(add(m, "SASS", ROLE_ALWAYS), set);
     for (int i = 0; (set = find_tensor_set(m, i)); i++)
         add_set(add(m, set->profile, ROLE_TENSOR), set);
     if ((set = find_set(m, "WHY")))
         add_set(add(m, "WHY", ROLE_LAST), set);
+}
+
+/* The one configuration of this run. */
+static void plan_rerun(maker *m) {
+    const char *wanted = m->settings->configuration;
+    const metric_set *set = wanted ? find_set(m, wanted) : NULL;
+    if (set && !strcmp(wanted, "HW"))
+        add_hardware(m, set, ROLE_EVERY);
+    else if (set)
+        add_set(add(m, set->profile, ROLE_EVERY), set);
 }
 
 static void plan_replay(maker *m) {
@@ -98,5 +118,7 @@ bool plan_make(const tracer_settings *settings, const char *chip, configuration 
         plan_sampled(&m);
     else if (settings->mode == MODE_REPLAY)
         plan_replay(&m);
+    else if (settings->mode == MODE_RERUN)
+        plan_rerun(&m);
     return s->count > 0;
 }

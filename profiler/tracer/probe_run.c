@@ -21,6 +21,9 @@ extern char **environ;
 
 enum { STEP_MS = 5 };
 
+#define CRASHED        "-1 it crashed"
+#define DID_NOT_RETURN "-1 it did not come back in time"
+
 /* As fork, with SIGNAL at its end (0 none) and without the handlers of pthread_atfork. */
 static pid_t raw_fork(int signal_at_end) {
     return (pid_t)syscall(SYS_clone, (long)signal_at_end, 0L, 0L, 0L, 0L);
@@ -77,14 +80,25 @@ static void watch_probe(char *const *argv, char *const *environment, int out, do
             continue;
         kill(probe, SIGKILL);
         waitpid(probe, &status, 0);
-        say(out, "\n-1 it did not come back in time\n");
+        say(out, "\n" DID_NOT_RETURN "\n");
         _exit(0);
     }
     if (WIFSIGNALED(status))
-        say(out, "\n-1 it crashed\n");
+        say(out, "\n" CRASHED "\n");
     else if (WEXITSTATUS(status) == 126)
         say(out, "\n-1 it cannot be executed\n");
     _exit(0);
+}
+
+/* "CODE WORDS" */
+static void parse_answer(const char *line, bool traces, probe_answer *answer) {
+    char *end;
+    long code = strtol(line, &end, 10);
+    *answer = (probe_answer){.works = end > line && code == 0,
+                             .dangerous = !traces &&
+                                          (!strcmp(line, CRASHED) || !strcmp(line, DID_NOT_RETURN)),
+                             .result = code > 0 ? (cupti_result)code : CUPTI_OK};
+    snprintf(answer->text, sizeof answer->text, "%s", end + strspn(end, " "));
 }
 
 /* Everything that the probe and its watcher say; the last line counts. */
@@ -99,12 +113,8 @@ static void read_answer(int in, probe_answer *answer) {
     while (used && text[used - 1] == '\n')
         text[--used] = 0;
     const char *line = strrchr(text, '\n');
-    line = line ? line + 1 : text;
-    char *end;
-    long code = strtol(line, &end, 10);
-    *answer = (probe_answer){.works = end > line && code == 0,
-                             .result = code > 0 ? (cupti_result)code : CUPTI_OK};
-    snprintf(answer->text, sizeof answer->text, "%s", end + strspn(end, " "));
+    bool traces = !strncmp(text, PROBE_TRACES "\n", strlen(PROBE_TRACES) + 1);
+    parse_answer(line ? line + 1 : text, traces, answer);
 }
 
 static void run(const tracer_settings *settings, const char *cupti, probe_answer *answer) {
@@ -138,19 +148,18 @@ static void run(const tracer_settings *settings, const char *cupti, probe_answer
 /* ---- The kept answer ------------------------------------------------------------------------- */
 
 static bool recall(const char *path, const char *cupti, probe_answer *answer) {
-    char library[4096] = "", line[300] = "";
+    char library[4096] = "", danger[16] = "", line[300] = "";
     FILE *file = fopen(path, "re");
-    bool known = file && fgets(library, sizeof library, file) && fgets(line, sizeof line, file);
+    bool known = file && fgets(library, sizeof library, file) &&
+                 fgets(danger, sizeof danger, file) && fgets(line, sizeof line, file);
     if (file)
         fclose(file);
     library[strcspn(library, "\n")] = 0;
     line[strcspn(line, "\n")] = 0;
     if (!known || strcmp(library, cupti))
         return false;
-    char *end;
-    long code = strtol(line, &end, 10);
-    *answer = (probe_answer){.works = code == 0, .result = code > 0 ? (cupti_result)code : 0};
-    snprintf(answer->text, sizeof answer->text, "%s", end + strspn(end, " "));
+    parse_answer(line, true, answer);
+    answer->dangerous = danger[0] == '1';
     return true;
 }
 
@@ -160,7 +169,7 @@ static void keep(const char *path, const char *cupti, const probe_answer *answer
     FILE *file = fopen(temporary, "we");
     if (!file)
         return;
-    fprintf(file, "%s\n%d %s\n", cupti,
+    fprintf(file, "%s\n%d\n%d %s\n", cupti, answer->dangerous,
             answer->works    ? 0
             : answer->result ? answer->result
                              : -1,
@@ -169,13 +178,31 @@ static void keep(const char *path, const char *cupti, const probe_answer *answer
         unlink(temporary);
 }
 
+/* True: nobody else is at it (or it cannot be told), and we are now. */
+static bool begin(const char *lock) {
+    int file = open(lock, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (file >= 0)
+        close(file);
+    return file >= 0 || errno != EEXIST;
+}
+
 void probe_run(const tracer_settings *settings, const char *folder, const char *cupti,
                probe_answer *answer) {
-    char path[4224];
+    struct timespec step = {0, STEP_MS * 1000000};
+    char path[4224], lock[4240];
     snprintf(path, sizeof path, "%.4096s/probe", folder);
+    snprintf(lock, sizeof lock, "%s.lock", path);
     *answer = (probe_answer){0};
-    if (recall(path, cupti, answer))
-        return;
-    run(settings, cupti, answer);
-    keep(path, cupti, answer);
+    bool ours = begin(lock);
+    for (double waited_s = 0; !recall(path, cupti, answer); waited_s += STEP_MS * 1e-3) {
+        if (ours || waited_s > settings->probe_limit_s) { /* or who began has been killed */
+            run(settings, cupti, answer);
+            keep(path, cupti, answer);
+            break;
+        }
+        nanosleep(&step, NULL);
+        ours = begin(lock);
+    }
+    if (ours)
+        unlink(lock);
 }

@@ -2,8 +2,12 @@
  *
  * CUPTI's range profiler, one context at a time, in the order of calls that its documents and
  * samples show: image initialised, configuration set, started, launches, stopped, decoded,
- * evaluated. Each launch is a range of its own (automatic ranges, kernel replay, which with one
- * pass replays nothing). Values are evaluated here, by CUPTI's host interface.
+ * evaluated. Each launch is a range of its own (automatic ranges; kernel replay, which with one
+ * pass replays nothing, or application replay, which leaves replaying to us). Values are evaluated
+ * here, by CUPTI's host interface.
+ *
+ * Where there is no range profiler, or none for a device (V100), the same is done by profiler
+ * sessions (nvpw.h). Which of the two it is, a context knows; who calls need not.
  */
 #ifndef RP_TRACER_RANGE_H
 #define RP_TRACER_RANGE_H
@@ -27,6 +31,8 @@ typedef struct configuration {
     size_t counters_size;
     uint32_t written[2]; /* numbers + 1 of its SPOOL_METRICS frames: with peaks, without */
     uint32_t evaluations;
+    nvpw_set set; /* by sessions: this instead of the host object and the images */
+    nvpw_window window;
 } configuration;
 
 /* A context whose launches can be counted. */
@@ -35,6 +41,7 @@ typedef struct counted_context {
     uint32_t device;
     char chip[32];
     uint8_t *availability; /* which counters there are: fewer on MIG; NULL */
+    nvpw_api *nvpw;        /* counted by sessions; NULL: by the range profiler */
 } counted_context;
 
 /* A call that was refused: what it was, and CUPTI's result (0: none was). */
@@ -57,8 +64,12 @@ refusal configuration_build(const cupti_api *api, const host_api *host,
 void configuration_clear(const host_api *host, configuration *c);
 void configuration_free(const host_api *host, configuration *c);
 
-/* From here to range_stop each launch in the context is a range. */
-refusal range_start(const cupti_api *api, const counted_context *context, configuration *c);
+/* From here to range_stop each launch in the context is a range. REPLAY: REPLAY_KERNEL, by CUPTI,
+ * as often as the configuration has passes; REPLAY_APPLICATION, by nobody: one pass. */
+refusal range_start(const cupti_api *api, const counted_context *context, configuration *c,
+                    int replay);
+/* Ends a window that does not come back, from any thread; nothing is read. */
+void range_break(const cupti_api *api, const counted_context *context, const configuration *c);
 /* *RANGES: how many there were; *DROPPED: how many found no room. */
 refusal range_stop_and_decode(const cupti_api *api, const counted_context *context,
                               configuration *c, size_t *ranges, size_t *dropped);

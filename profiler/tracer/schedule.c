@@ -61,6 +61,8 @@ int schedule_choose(const schedule *s, launch_key *key, int current) {
     key->launches++;
     if (s->mode == MODE_SAMPLED)
         return choose_sampled(s, key, current);
+    if (s->mode == MODE_RERUN)
+        return take(key, find_role(s, ROLE_EVERY));
     if (s->mode != MODE_REPLAY)
         return -1;
     int first = find_role(s, ROLE_FIRST);

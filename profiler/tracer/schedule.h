@@ -9,6 +9,8 @@
  * that they speak for the whole run. Where two would do, the one that is set already is taken:
  * changing costs.
  *
+ * rerun: every launch, with the one configuration of this run.
+ *
  * replay: every launch, in as many passes as its metrics need; the first launch of each kernel and
  * shape with everything, the others without what it has shown to be idle.
  */
@@ -26,6 +28,7 @@ typedef enum role {
     ROLE_FIRST,       /* replay: everything */
     ROLE_REST,        /* replay: later launches */
     ROLE_REST_TENSOR, /* replay: later launches, of a kernel that uses the tensor cores */
+    ROLE_EVERY,       /* rerun: the one that there is */
     ROLE_NONE         /* it takes no part: it needs more passes than it may */
 } role;
 

@@ -60,6 +60,7 @@ drop:
 static tracer_mode mode_of(const char *name) {
     return !strcmp(name, "sampled")  ? MODE_SAMPLED
            : !strcmp(name, "replay") ? MODE_REPLAY
+           : !strcmp(name, "rerun")  ? MODE_RERUN
                                      : MODE_TRACE;
 }
 
@@ -87,10 +88,11 @@ static void read_value(tracer_settings *s, const char *name, const char *value) 
 static bool read_text(tracer_settings *s, const char *name, const char *value) {
     if (!strcmp(name, "skip"))
         return append(&s->skip, &s->skip_count, value);
-    const char **text = !strcmp(name, "probe")    ? &s->probe
-                        : !strcmp(name, "kernel") ? &s->kernel
-                        : !strcmp(name, "range")  ? &s->range
-                                                  : NULL;
+    const char **text = !strcmp(name, "probe")           ? &s->probe
+                        : !strcmp(name, "configuration") ? &s->configuration
+                        : !strcmp(name, "kernel")        ? &s->kernel
+                        : !strcmp(name, "range")         ? &s->range
+                                                         : NULL;
     if (text)
         *text = value;
     return text != NULL;

@@ -4,7 +4,8 @@
  * spool. One setting a line, its name and its value; a line that is not known is ignored, so that
  * either side may be the newer one. The parent writes it (commands/counting.c):
  *
- *     mode trace|sampled|replay
+ *     mode trace|sampled|replay|rerun
+ *     configuration NAME        rerun: the one that every launch of this run is counted with
  *     samples N                 of each configuration, for each kernel and shape
  *     budget FRACTION           of the run's time that counting may cost; 0: no limit
  *     watchdog SECONDS          a launch that takes longer while counted ends all counting
@@ -25,7 +26,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef enum tracer_mode { MODE_TRACE, MODE_SAMPLED, MODE_REPLAY } tracer_mode;
+typedef enum tracer_mode { MODE_TRACE, MODE_SAMPLED, MODE_REPLAY, MODE_RERUN } tracer_mode;
 
 typedef struct metric_set {
     const char *chips; /* ';'-separated */
@@ -38,7 +39,8 @@ typedef struct tracer_settings {
     tracer_mode mode;
     uint32_t samples;
     double budget, watchdog_s, probe_limit_s;
-    const char *probe; /* NULL: none */
+    const char *probe;         /* NULL: none */
+    const char *configuration; /* of MODE_RERUN */
     const char **skip;
     size_t skip_count;
     const char *kernel, *range; /* globs; NULL: any */

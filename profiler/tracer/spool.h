@@ -126,7 +126,9 @@ typedef enum spool_stage {
     SPOOL_STAGE_MEMORY,
     SPOOL_STAGE_FORKED,
     SPOOL_STAGE_COUNTERS,
-    SPOOL_STAGE_CHAIN /* the user's own injection library could not be loaded */
+    SPOOL_STAGE_CHAIN,   /* the user's own injection library could not be loaded */
+    SPOOL_STAGE_CHIP,    /* text: as CUPTI calls it; detail: the device's ordinal */
+    SPOOL_STAGE_LEFT_OUT /* text: a configuration that is not counted, and why */
 } spool_stage;
 
 typedef struct spool_status {

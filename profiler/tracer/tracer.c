@@ -16,6 +16,7 @@
 #include "tracer/probe_run.h"
 #include "tracer/select.h"
 #include "tracer/settings.h"
+#include "tracer/trial.h"
 #include "tracer/writer.h"
 
 #include <dlfcn.h>
@@ -221,18 +222,27 @@ static uint64_t monotonic(void) {
     return (uint64_t)writer_now(CLOCK_MONOTONIC);
 }
 
-typedef struct trial {
+typedef struct choice {
+    const char *folder;   /* of the spool */
     cupti_result refused; /* of the last that was tried */
     char reason[256], path[4096];
     uint32_t version;
-} trial;
+    probe_answer probe; /* of the one that serves */
+} choice;
 
 /* 1: this one serves. -1: another holds CUPTI, and no other library would do better. 0: go on. */
 static int try_cupti(void *context, const char *path) {
-    trial *t = context;
+    choice *t = context;
     void *handle;
     if (bind_open(path, &api, &handle, t->reason))
         return 0;
+    if (settings.probe)
+        probe_run(&settings, t->folder, path, &t->probe);
+    if (t->probe.dangerous) {
+        snprintf(t->reason, sizeof t->reason, "%.150s was tried in a process of its own: %.60s",
+                 path, t->probe.text);
+        return 0;
+    }
     api.GetVersion(&t->version);
     t->refused = api.Subscribe(&subscriber, launches_callback, NULL);
     snprintf(t->path, sizeof t->path, "%s", path);
@@ -245,34 +255,45 @@ static int try_cupti(void *context, const char *path) {
 }
 
 /* Counting, if it was asked for and can be had; the spool says why not. */
-static bool start_counting(const char *path, const char *folder) {
+static bool start_counting(const choice *chosen) {
+    const probe_answer *answer = &chosen->probe;
     char reason[256];
-    probe_answer answer;
     if (settings.mode == MODE_TRACE)
         return false;
-    if (!bind_has_range_profiler(&api) || host_open(&host, path, reason)) {
+    if (!bind_has_range_profiler(&api) && !bind_has_sessions(&api)) {
         status(SPOOL_STAGE_COUNTERS, 0,
-               "this CUPTI has no range profiler, which CUDA 12.8 brought: set ROOFPROF_CUPTI to a "
-               "newer libcupti.so that the driver can still run");
+               "this CUPTI has neither the range profiler, which CUDA 12.8 brought, nor the "
+               "profiler sessions of CUDA 11: set ROOFPROF_CUPTI to a libcupti.so that has");
         return false;
     }
-    if (settings.probe) {
-        probe_run(&settings, folder, path, &answer);
-        if (!answer.works) {
-            char text[320];
-            snprintf(text, sizeof text, "%s%s",
-                     answer.result ? "" : "counters were tried in a process of their own: ",
-                     answer.text);
-            status(SPOOL_STAGE_COUNTERS, (uint32_t)answer.result, text);
-            return false;
-        }
+    if (host_open(&host, chosen->path, reason)) {
+        status(SPOOL_STAGE_COUNTERS, 0, reason);
+        return false;
     }
-    count_start(&api, &host, &settings);
+    if (settings.probe && !answer->works) {
+        char text[320];
+        snprintf(
+            text, sizeof text, "%s%s",
+            answer->result ? "" : "counters were tried in a process of their own: ", answer->text);
+        status(SPOOL_STAGE_COUNTERS, (uint32_t)answer->result, text);
+        return false;
+    }
+    trial_result mix = trial_of_word(answer->text);
+    if (mix != TRIAL_TOGETHER && !activity_can_pause(chosen->version))
+        mix = TRIAL_ALONE;
+    if (settings.mode == MODE_SAMPLED && mix == TRIAL_ALONE) {
+        status(SPOOL_STAGE_COUNTERS, 0,
+               "tracing and counting in one run do not go together with this CUPTI and device: "
+               "--runs 2 makes a run of each, --mode rerun one for each pass");
+        return false;
+    }
+    count_start(&api, &host, &settings, mix == TRIAL_TOGETHER);
     return true;
 }
 
 static void start_tracing(const char *folder) {
-    trial t = {0};
+    static choice t;
+    t.folder = folder;
     int found = bind_candidates(bind_driver_version(), try_cupti, &t);
     if (found <= 0) {
         if (!t.refused)
@@ -283,7 +304,7 @@ static void start_tracing(const char *folder) {
         api.ActivityRegisterTimestampCallback && !api.ActivityRegisterTimestampCallback(monotonic);
     if (activity_start(&api, t.version))
         return;
-    bool counting = start_counting(t.path, folder);
+    bool counting = start_counting(&t);
     if ((!counting || settings.mode == MODE_SAMPLED) && activity_trace_kernels() && !counting)
         return;
     atomic_store(&running, true);

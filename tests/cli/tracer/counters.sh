@@ -100,6 +100,33 @@ records)
     check "without records" "$with" "$(query "select count(*), sum(value) from launches l left join counter_values v on v.launch=l.id and v.metric='dram__bytes_read.sum'")"
     check "registers are those of the records" 32 "$(query "select distinct registers from configs c join kernels k on k.id=c.kernel where k.name='saxpy'")"
     ;;
+mix)
+    # Where the records of counted launches cannot be relied on, tracing pauses meanwhile, which the
+    # probe finds out; launches stay in their order.
+    run sampled --budget 0 -- loop 40
+    together=$(query "select count(*), sum(time_ns is null) from launches")
+    FAKE_STRICT=1 run sampled --budget 0 -- loop 40
+    check "launches and those without a time" "$together" "$(query "select count(*), sum(time_ns is null) from launches")"
+    check "in order" 0 "$(query "select count(*) from (select correlation - lag(correlation) over (order by id) d from launches) where d < 0")"
+    [ "$(query "select count(*) from counters")" -gt 0 ] || check "counters" some none
+    # The same where the probe cannot launch a kernel.
+    FAKE_NO_MODULES=1 FAKE_STRICT=1 run sampled --budget 0 -- loop 40
+    check "launches, without a trial" 120 "$(query "select count(*) from launches")"
+    FAKE_STRICT=1 FAKE_STUCK=spins run sampled --watchdog 1 -- stuck
+    check "all launches of a window that is stuck" 3 "$(query "select count(*) from launches")"
+    # Neither at once nor in turns, or not without a deadlock of that version's: only traced.
+    for what in FAKE_LOST_RECORDS=1 "FAKE_VERSION=130000 FAKE_STRICT=1"; do
+        # shellcheck disable=SC2086
+        export $what
+        run sampled -- loop 40
+        contains "$what is said" "--runs 2 makes a run of each" notes
+        check "$what: launches" 120 "$(query "select count(*) from launches")"
+        check "$what: counters" 0 "$(query "select count(*) from counters")"
+        run replay -- loop 10
+        [ "$(query "select count(*) from counters")" -gt 0 ] || check "$what: counters of replay" some none
+        unset FAKE_LOST_RECORDS FAKE_VERSION FAKE_STRICT
+    done
+    ;;
 threads)
     run sampled --budget 0 -- threads 200
     check "launches" 12800 "$(launches threaded)"
@@ -179,8 +206,8 @@ probe)
     contains "a hang" "it did not come back in time" notes
     check "launches of both" 30 "$(query "select count(*) from launches")"
     # By itself, as doctor may use it.
-    check "the probe says" "0 " "$("$PROBE" "$FAKE_CUPTI")"
-    check "the probe says" "35 cuptiRangeProfilerEnable" "$(FAKE_PROBE=cuptiRangeProfilerEnable=35 "$PROBE" "$FAKE_CUPTI")"
+    check "the probe says" "tracing 0 apart" "$("$PROBE" "$FAKE_CUPTI" | xargs)"
+    check "the probe says" "tracing 35 cuptiRangeProfilerEnable" "$(FAKE_PROBE=cuptiRangeProfilerEnable=35 "$PROBE" "$FAKE_CUPTI" | xargs)"
     ;;
 metrics)
     # Metrics that this CUPTI does not know are left out, and the others counted.

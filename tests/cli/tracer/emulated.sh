@@ -3,10 +3,15 @@
 # Usage: emulated.sh ROOFPROF MODE PROGRAM [ARGUMENT...]
 # Counts that the tracer takes through the emulated device's CUPTI, against what that device itself
 # counted: the same launches, in order, and every quantity that both know must be equal to the last
-# digit. The device's CUPTI is strict: what it says of the tracer's calls fails the test.
-# NOT_COMPARED: quantities (separated by commas) that are left out. 77: skipped.
+# digit. The device's CUPTI is strict: what it says of the tracer's calls fails the test. MODE: one of
+# --mode, or runs2 for replay in two runs. FLOPs are what instructions make of them, as a GPU counts
+# (a division is some ten), so they are held against the device's flops_hardware (hardware_flops.py).
+# DEVICE: H100 if not set. NOT_COMPARED: quantities (separated by commas) that are left out. 77: skipped.
 set -u
-roofprof=$1 mode=$2
+roofprof=$1 mode=$2 device=${DEVICE:-H100}
+here=$(cd "$(dirname "$0")" && pwd)
+options=(--mode "$mode")
+[ "$mode" != runs2 ] || options=(--mode replay --runs 2)
 shift 2
 [ -x "$1" ] || exit 77
 folder=$(mktemp -d)
@@ -22,9 +27,9 @@ fail() {
 [ -z "${PRELOAD_FIRST:-}" ] || export LD_PRELOAD=$PRELOAD_FIRST ROOFPROF_EMU_REAL_CUPTI=none
 export ASAN_OPTIONS=detect_leaks=0
 
-"$roofprof" --emulate H100 --mode none -- "$@" >plain.out 2>plain.err
+"$roofprof" --emulate "$device" --mode none -- "$@" >plain.out 2>plain.err
 plain=$?
-ROOFPROF_EMU_STRICT=1 "$roofprof" --emulate H100 --mode "$mode" --budget 0 -q -o a.roof -- "$@" >out 2>err
+ROOFPROF_EMU_STRICT=1 "$roofprof" --emulate "$device" "${options[@]}" --budget 0 -q -o a.roof -- "$@" >out 2>err
 code=$?
 [ $plain = 0 ] || fail "the program fails by itself: $(tail -3 plain.err)"
 [ -s a.roof ] || {
@@ -32,9 +37,10 @@ code=$?
     exit 1
 }
 [ $code = $plain ] || fail "exit code $code, and $plain without the tracer"
-cmp -s plain.out out || fail "the program's output differs"
-# sampled mode traces and counts in one run, which is its purpose.
-if grep 'emulated device: CUPTI:' err | grep -v '\[tracing-and-profiling\]'; then
+[ "$mode" != runs2 ] || cat plain.out >>twice.out
+cat plain.out >>twice.out
+cmp -s twice.out out || fail "the program's output differs"
+if grep 'emulated device: CUPTI:' err; then
     fail "the device found fault with the tracer's calls"
 fi
 
@@ -61,8 +67,17 @@ columns=$(sqlite3 a.roof "select name from pragma_table_info('quantities') where
 grep -v '^compared' differences && failures=1
 compared=$(awk '/^compared/ {n += $2} END {print n + 0}' differences)
 launches=$(sed -n 1p facts)
-least=$((launches * 25))
-[ "$mode" = replay ] || least=$((launches))
+case $mode in
+trace) least=0 ;;
+sampled) least=$launches ;;
+*) least=$((launches * 25)) ;;
+esac
 { [ "$launches" -gt 0 ] && [ "$compared" -ge $least ]; } || fail "only $compared values of $launches launches were compared"
+if [ "$mode" != trace ]; then
+    door=$ROOFPROF_EMULATOR/libcudart.so.$(readelf -d "$1" | sed -n 's/.*libcudart.so.\([0-9]*\).*/\1/p')
+    ROOFPROF_EMU_DEVICE=$device ROOFPROF_EMU_COUNTS=$folder/counts.jsonl \
+        LD_PRELOAD=${LD_PRELOAD:+$LD_PRELOAD:}$door "$@" >/dev/null 2>&1
+    python3 "$here/hardware_flops.py" a.roof counts.jsonl || failures=1
+fi
 echo "$compared values of $launches launches are equal"
 exit $failures

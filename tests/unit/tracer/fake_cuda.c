@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A libcuda.so.1 that does one thing as the real driver does: cuInit loads CUDA_INJECTION64_PATH
- * and calls InitializeInjection once. It describes one device.
+ * and calls InitializeInjection once. It describes one device, and launches the probe's kernel
+ * through the record generator (fake_cupti.c), unless FAKE_NO_MODULES is set.
  */
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,6 +22,12 @@ EXPORT int cuDeviceGetAttribute(int *value, int attribute, int device);
 EXPORT int cuDeviceGetUuid(void *uuid, int device);
 EXPORT int cuDevicePrimaryCtxRetain(void **context, int device);
 EXPORT int cuCtxSetCurrent(void *context);
+EXPORT int cuModuleLoadData(void **module, const void *image);
+EXPORT int cuModuleGetFunction(void **function, void *module, const char *name);
+EXPORT int cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                          unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
+                          void *stream, void **arguments, void **extra);
+EXPORT int cuCtxSynchronize(void);
 
 static void inject(void) {
     const char *path = getenv("CUDA_INJECTION64_PATH");
@@ -82,15 +90,56 @@ int cuDeviceGetUuid(void *uuid, int device) {
     return 0;
 }
 
+static void *find_in_generator(const char *name) {
+    const char *path = getenv("ROOFPROF_CUPTI");
+    void *library = path ? dlopen(path, RTLD_NOW | RTLD_NOLOAD) : NULL;
+    return library ? dlsym(library, name) : NULL;
+}
+
 /* FAKE_CONTEXT: the result, 46 as in exclusive mode. */
 int cuDevicePrimaryCtxRetain(void **context, int device) {
     static char object;
     const char *refused = getenv("FAKE_CONTEXT");
+    void *(*known)(void) = (void *(*)(void))find_in_generator("fake_context");
     (void)device;
-    *context = &object;
+    *context = known ? known() : &object;
     return refused ? atoi(refused) : 0;
 }
 
 int cuCtxSetCurrent(void *context) {
     return context ? 0 : 1;
+}
+
+/* ---- One kernel ------------------------------------------------------------------------------ */
+
+typedef void (*generator)(const char *name, uint32_t grid, uint64_t start, uint64_t end);
+
+static generator find_generator(void) {
+    return (generator)find_in_generator("fake_kernel");
+}
+
+int cuModuleLoadData(void **module, const void *image) {
+    *module = (void *)(uintptr_t)image;
+    return getenv("FAKE_NO_MODULES") || !find_generator();
+}
+
+int cuModuleGetFunction(void **function, void *module, const char *name) {
+    *function = (void *)(uintptr_t)name;
+    return module ? 0 : 1;
+}
+
+/* A kernel of 5 us, one after the other. */
+int cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                   unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
+                   void *stream, void **arguments, void **extra) {
+    static uint64_t now = 1000;
+    (void)grid_y, (void)grid_z, (void)block_x, (void)block_y, (void)block_z;
+    (void)shared, (void)stream, (void)arguments, (void)extra;
+    find_generator()(function, grid_x, now, now + 5000);
+    now += 6000;
+    return 0;
+}
+
+int cuCtxSynchronize(void) {
+    return 0;
 }

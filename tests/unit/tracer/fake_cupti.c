@@ -5,7 +5,8 @@
  * one). A program drives it through fake_* below, found with dlsym; the environment sets what it
  * refuses: FAKE_SUBSCRIBE=39, FAKE_ENABLE=35, FAKE_VERSION=18, FAKE_SLOW_MS=200. Built with
  * fake_profiler.c it can count; without (FAKE_OLD) it is a library of before CUDA 12.8.
- * FAKE_NO_RECORD=1: counted launches leave no activity record.
+ * FAKE_NO_RECORD=1: counted launches leave no activity record. FAKE_STRICT=1: the same, and it is
+ * misuse to trace them. FAKE_LOST_RECORDS=1: after a window there are no records at all.
  */
 #include "tracer/cupti_abi.h"
 #ifndef FAKE_OLD
@@ -27,6 +28,7 @@ EXPORT cupti_result cuptiEnableCallback(uint32_t enable, cupti_subscriber s, int
 EXPORT cupti_result cuptiActivityRegisterCallbacks(cupti_buffer_requested r,
                                                    cupti_buffer_completed c);
 EXPORT cupti_result cuptiActivityEnable(int kind);
+EXPORT cupti_result cuptiActivityDisable(int kind);
 EXPORT cupti_result cuptiActivityFlushAll(uint32_t flag);
 EXPORT cupti_result cuptiActivityGetNextRecord(uint8_t *buffer, size_t valid, record_head **record);
 EXPORT cupti_result cuptiActivityGetNumDroppedRecords(void *context, uint32_t stream, size_t *n);
@@ -40,6 +42,7 @@ EXPORT void fake_call(uint32_t cbid);
 EXPORT void fake_captured(const char *name);
 EXPORT void fake_next_context(void);
 EXPORT uint64_t fake_now(void);
+EXPORT void *fake_context(void);
 EXPORT void fake_deliver(void);
 
 static cupti_buffer_requested requested;
@@ -90,6 +93,11 @@ cupti_result cuptiActivityEnable(int kind) {
     if (refused)
         return refused;
     kinds[kind] = true;
+    return CUPTI_OK;
+}
+
+cupti_result cuptiActivityDisable(int kind) {
+    kinds[kind] = false;
     return CUPTI_OK;
 }
 
@@ -176,6 +184,10 @@ static void *context_now(void) {
     return &context_objects[context_number];
 }
 
+void *fake_context(void) {
+    return context_now();
+}
+
 static void make_context(void) {
     resource_data data = {.context = context_now()};
     call_back(DOMAIN_RESOURCE, RESOURCE_CONTEXT_CREATED, &data);
@@ -207,17 +219,30 @@ static void driver_call(uint32_t cbid, callback_data *data, void (*work)(void *)
     call_back(DOMAIN_DRIVER, cbid, data);
 }
 
+static bool lost; /* FAKE_LOST_RECORDS, and a launch was counted */
+
+static void check_apart(unsigned passes, bool traced) {
+    (void)traced;
+    lost |= passes && setting("FAKE_LOST_RECORDS", 0);
+#ifndef FAKE_OLD
+    if (passes && traced && setting("FAKE_STRICT", 0))
+        fake_breach("a launch is traced while it is counted");
+#endif
+}
+
 /* Runs a kernel: a record for each pass. */
 static void run_kernel(void *with) {
     const record_kernel *r = with;
+    bool traced = kinds[KIND_CONCURRENT_KERNEL]; /* when it was launched */
     unsigned passes = 0;
 #ifndef FAKE_OLD
     if (!r->graph_node)
         passes = fake_profiler_launch(context_now(), r->name, (uint32_t)r->grid[0]);
 #endif
     pthread_mutex_lock(&lock);
+    check_apart(passes, traced);
     for (unsigned i = 0; i < passes || i < 1; i++)
-        if (!passes || !setting("FAKE_NO_RECORD", 0))
+        if (!passes ? !lost : !setting("FAKE_NO_RECORD", 0) && !setting("FAKE_STRICT", 0))
             append(KIND_CONCURRENT_KERNEL, r, sizeof *r);
     pthread_mutex_unlock(&lock);
 }

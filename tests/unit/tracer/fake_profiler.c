@@ -92,9 +92,17 @@ static const char *find_in(const char *list, const char *name) {
     return NULL;
 }
 
+static bool is_probe(void) {
+    return !strcmp(program_invocation_short_name, "roofprof-probe");
+}
+
+void fake_breach(const char *what) {
+    if (!is_probe())
+        misuse("%s", what);
+}
+
 cupti_result fake_refusal(const char *function) {
-    bool probe = !strcmp(program_invocation_short_name, "roofprof-probe");
-    const char *wanted = find_in(getenv(probe ? "FAKE_PROBE" : "FAKE_REFUSE"), function);
+    const char *wanted = find_in(getenv(is_probe() ? "FAKE_PROBE" : "FAKE_REFUSE"), function);
     if (wanted && !strncmp(wanted, "crash", 5))
         abort();
     if (wanted && !strncmp(wanted, "hang", 4))
@@ -299,7 +307,7 @@ cupti_result cuptiRangeProfilerStop(range_stop *params) {
         return INVALID;
     if (!atomic_load(&p.started))
         return misuse("cuptiRangeProfilerStop: not started");
-    if (getenv("FAKE_STRAY") && p.count)
+    if (getenv("FAKE_STRAY") && p.count && !is_probe())
         p.ranges[p.count++] = (counted_range){.name = "stray"};
     pthread_mutex_lock(&lock);
     atomic_store(&p.started, false);

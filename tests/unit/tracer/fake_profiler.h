@@ -15,4 +15,7 @@ unsigned fake_profiler_launch(void *context, const char *name, uint32_t grid);
  * the probe's process FAKE_PROBE counts instead; there "crash" and "hang" are results too. */
 cupti_result fake_refusal(const char *function);
 
+/* WHAT must not happen in a target; the probe may try it. */
+void fake_breach(const char *what);
+
 #endif
