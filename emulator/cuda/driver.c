@@ -107,6 +107,8 @@ int driver_error(int runtime_error) {
     case cudaErrorInvalidConfiguration:
     case cudaErrorInvalidPitchValue:
     case cudaErrorInvalidMemcpyDirection:
+    case cudaErrorInvalidFilterSetting:
+    case cudaErrorInvalidNormSetting:
     case cudaErrorMissingConfiguration:
         return CUDA_ERROR_INVALID_VALUE;
     case cudaErrorInvalidSymbol:

@@ -12,6 +12,7 @@
 #define EMU_CUDA_DRIVER_H
 
 #include "emulator/cuda/abi.h"
+#include "emulator/cudart/abi_texture.h"
 #include "emulator/cudart/observe.h"
 #include <stdbool.h>
 
@@ -113,6 +114,38 @@ int driver_not_supported(const char *function);
     F(cudaMemcpy3D, const cudaMemcpy3DParms *)                                                     \
     F(cudaMemcpy3D_ptds, const cudaMemcpy3DParms *)                                                \
     F(cudaMemcpy3DAsync, const cudaMemcpy3DParms *, cudaStream_t)                                  \
+    F(cudaMalloc3DArray, cudaArray_t *, const cudaChannelFormatDesc *, cudaExtent, unsigned)       \
+    F(cudaMallocMipmappedArray, cudaMipmappedArray_t *, const cudaChannelFormatDesc *, cudaExtent, \
+      unsigned, unsigned)                                                                          \
+    F(cudaFreeArray, cudaArray_t)                                                                  \
+    F(cudaFreeMipmappedArray, cudaMipmappedArray_t)                                                \
+    F(cudaGetMipmappedArrayLevel, cudaArray_t *, cudaMipmappedArray_t, unsigned)                   \
+    F(cudaArrayGetInfo, cudaChannelFormatDesc *, cudaExtent *, unsigned *, cudaArray_t)            \
+    F(cudaGetChannelDesc, cudaChannelFormatDesc *, cudaArray_t)                                    \
+    F(cudaArrayGetMemoryRequirements, cudaArrayMemoryRequirements *, cudaArray_t, int)             \
+    F(cudaMipmappedArrayGetMemoryRequirements, cudaArrayMemoryRequirements *, cudaMipmappedArray_t, int)\
+    F(cudaDeviceGetTexture1DLinearMaxWidth, size_t *, const cudaChannelFormatDesc *, int)          \
+    F(cudaMemcpyToArray, cudaArray_t, size_t, size_t, const void *, size_t, cudaMemcpyKind)        \
+    F(cudaMemcpyToArray_ptds, cudaArray_t, size_t, size_t, const void *, size_t, cudaMemcpyKind)   \
+    F(cudaMemcpyToArrayAsync, cudaArray_t, size_t, size_t, const void *, size_t, cudaMemcpyKind,   \
+      cudaStream_t)                                                                                \
+    F(cudaMemcpyFromArray, void *, cudaArray_t, size_t, size_t, size_t, cudaMemcpyKind)            \
+    F(cudaMemcpyFromArray_ptds, void *, cudaArray_t, size_t, size_t, size_t, cudaMemcpyKind)       \
+    F(cudaMemcpyFromArrayAsync, void *, cudaArray_t, size_t, size_t, size_t, cudaMemcpyKind,       \
+      cudaStream_t)                                                                                \
+    F(cudaMemcpyArrayToArray, cudaArray_t, size_t, size_t, cudaArray_t, size_t, size_t, size_t,    \
+      cudaMemcpyKind)                                                                              \
+    F(cudaMemcpyArrayToArray_ptds, cudaArray_t, size_t, size_t, cudaArray_t, size_t, size_t, size_t,\
+      cudaMemcpyKind)                                                                              \
+    F(cudaCreateTextureObject, cudaTextureObject_t *, const cudaResourceDesc *,                    \
+      const cudaTextureDesc *, const cudaResourceViewDesc *)                                       \
+    F(cudaDestroyTextureObject, cudaTextureObject_t)                                               \
+    F(cudaGetTextureObjectResourceDesc, cudaResourceDesc *, cudaTextureObject_t)                   \
+    F(cudaGetTextureObjectTextureDesc, cudaTextureDesc *, cudaTextureObject_t)                     \
+    F(cudaGetTextureObjectResourceViewDesc, cudaResourceViewDesc *, cudaTextureObject_t)           \
+    F(cudaCreateSurfaceObject, cudaSurfaceObject_t *, const cudaResourceDesc *)                    \
+    F(cudaDestroySurfaceObject, cudaSurfaceObject_t)                                               \
+    F(cudaGetSurfaceObjectResourceDesc, cudaResourceDesc *, cudaSurfaceObject_t)                   \
     F(cudaMemset2DAsync, void *, size_t, int, size_t, size_t, cudaStream_t)                        \
     F(cudaStreamCreateWithPriority, cudaStream_t *, unsigned, int)                                 \
     F(cudaStreamDestroy, cudaStream_t)                                                             \

@@ -2,7 +2,7 @@
  *
  * Memory, copies and fills through the driver's door.
  */
-#include "emulator/cuda/driver.h"
+#include "emulator/cuda/array.h"
 #include <string.h>
 
 enum { HOST_ALLOC_KNOWN = 7 };
@@ -250,16 +250,49 @@ DRIVER_STREAM(cuMemcpyPeerAsync,
               device_pointer to, void *to_context, device_pointer from, void *from_context,
               size_t size)
 
-/* One end of a box. NULL: an array, or no kind of memory at all. */
+/* One end of a box. NULL: no memory, or an array. */
 static void *end_of(int type, const void *host, device_pointer device) {
     if (type == MEMORYTYPE_HOST)
         return (void *)(uintptr_t)host;
     return type == MEMORYTYPE_DEVICE || type == MEMORYTYPE_UNIFIED ? pointer(device) : NULL;
 }
 
+/* Arrays count elements where the driver counts bytes. */
+static bool to_elements(size_t *bytes, size_t element) {
+    const bool whole = element && *bytes % element == 0;
+    *bytes = whole ? *bytes / element : 0;
+    return whole;
+}
+
+static cudaError_t set_arrays(const driver_memcpy3d *c, cudaMemcpy3DParms *p) {
+    const bool to = c->to_type == MEMORYTYPE_ARRAY, from = c->source_type == MEMORYTYPE_ARRAY;
+    size_t element = 0;
+    if ((!from && !p->srcPtr.ptr) || (!to && !p->dstPtr.ptr) || c->source_lod || c->to_lod)
+        return cudaErrorInvalidValue;
+    if (from) {
+        element = driver_element(c->source_array);
+        p->srcArray = c->source_array;
+        p->srcPtr = (cudaPitchedPtr){0};
+        if (!to_elements(&p->srcPos.x, element))
+            return element ? cudaErrorInvalidValue : cudaErrorInvalidResourceHandle;
+    }
+    if (to) {
+        element = driver_element(c->to_array);
+        p->dstArray = c->to_array;
+        p->dstPtr = (cudaPitchedPtr){0};
+        if (!to_elements(&p->dstPos.x, element))
+            return element ? cudaErrorInvalidValue : cudaErrorInvalidResourceHandle;
+    }
+    if ((to || from) && !to_elements(&p->extent.width, element))
+        return cudaErrorInvalidValue;
+    return cudaSuccess;
+}
+
 static cudaMemcpyKind kind_of(int to, int from) {
     if (to == MEMORYTYPE_UNIFIED || from == MEMORYTYPE_UNIFIED)
         return cudaMemcpyDefault;
+    to = to == MEMORYTYPE_ARRAY ? MEMORYTYPE_DEVICE : to;
+    from = from == MEMORYTYPE_ARRAY ? MEMORYTYPE_DEVICE : from;
     if (to == MEMORYTYPE_HOST)
         return from == MEMORYTYPE_HOST ? cudaMemcpyHostToHost : cudaMemcpyDeviceToHost;
     return from == MEMORYTYPE_HOST ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToDevice;
@@ -268,8 +301,6 @@ static cudaMemcpyKind kind_of(int to, int from) {
 static cudaError_t copy_box(const driver_memcpy3d *c, bool wait, cudaStream_t stream) {
     if (!c)
         return cudaErrorInvalidValue;
-    if (c->source_type == MEMORYTYPE_ARRAY || c->to_type == MEMORYTYPE_ARRAY)
-        return (cudaError_t)driver_not_supported("a copy from or to a CUarray");
     cudaMemcpy3DParms p = {.srcPtr = {end_of(c->source_type, c->source_host, c->source_device),
                                       c->source_pitch, c->width,
                                       c->source_height ? c->source_height : c->height},
@@ -279,8 +310,9 @@ static cudaError_t copy_box(const driver_memcpy3d *c, bool wait, cudaStream_t st
                            .dstPos = {c->to_x, c->to_y, c->to_z},
                            .extent = {c->width, c->height, c->depth},
                            .kind = kind_of(c->to_type, c->source_type)};
-    if (!p.srcPtr.ptr || !p.dstPtr.ptr)
-        return cudaErrorInvalidValue;
+    cudaError_t error = set_arrays(c, &p);
+    if (error)
+        return error;
     if (!wait)
         return runtime.cudaMemcpy3DAsync(&p, stream);
     return stream == cudaStreamPerThread ? runtime.cudaMemcpy3D_ptds(&p) : runtime.cudaMemcpy3D(&p);
@@ -294,12 +326,14 @@ static cudaError_t copy_rows(const driver_memcpy2d *c, bool wait, cudaStream_t s
                                        .source_type = c->source_type,
                                        .source_host = c->source_host,
                                        .source_device = c->source_device,
+                                       .source_array = c->source_array,
                                        .source_pitch = c->source_pitch,
                                        .to_x = c->to_x,
                                        .to_y = c->to_y,
                                        .to_type = c->to_type,
                                        .to_host = c->to_host,
                                        .to_device = c->to_device,
+                                       .to_array = c->to_array,
                                        .to_pitch = c->to_pitch,
                                        .width = c->width,
                                        .height = c->height,
