@@ -42,7 +42,7 @@ typedef struct differences {
     bool reordered;             /* and the first place: */
     size_t position;
     int64_t order_here, order_there; /* groups */
-    uint64_t processes;              /* without a counterpart */
+    uint64_t processes, missing;     /* without a counterpart: of this run, of the first */
     bool without_counters;
 } differences;
 
@@ -381,9 +381,16 @@ static rp_code note_differences(merger *m, const char *name, const differences *
                                    "the run that was to count %s has no counters", name);
     if (code == RP_OK && d->processes)
         code = rp_capture_add_note(m->into, "warning", m->error,
-                                   "processes of the run that counted %s that have no counterpart "
-                                   "in the first: %llu. Their counters are left out",
-                                   name, (unsigned long long)d->processes);
+                                   "%llu process%s of the run that counted %s ha%s no counterpart "
+                                   "in the first: what was counted there is left out",
+                                   (unsigned long long)d->processes, d->processes == 1 ? "" : "es",
+                                   name, d->processes == 1 ? "s" : "ve");
+    if (code == RP_OK && d->missing)
+        code = rp_capture_add_note(m->into, "warning", m->error,
+                                   "%llu process%s of the first run ha%s no counterpart in the "
+                                   "run that counted %s: these counters stay unknown",
+                                   (unsigned long long)d->missing, d->missing == 1 ? "" : "es",
+                                   d->missing == 1 ? "s" : "ve", name);
     if (code == RP_OK && d->launches)
         code = rp_capture_add_note(
             m->into, "warning", m->error,
@@ -432,6 +439,9 @@ static rp_code merge_run(merger *m, const rp_counted_run *counted, int64_t numbe
             match_launches(m, &run, &run.processes[i], targets, &d);
         else
             d.processes += run.processes[i].end > run.processes[i].begin;
+    for (size_t i = 0; i < m->first.process_count; i++)
+        d.missing +=
+            !m->first.processes[i].taken && m->first.processes[i].end > m->first.processes[i].begin;
     code = copy_counters(m, &run, number, targets, &d);
     if (code == RP_OK)
         code = note_differences(m, counted->name, &d);

@@ -290,6 +290,103 @@ runs)
     FAKE_PROBE=cuptiRangeProfilerEnable=35 "$ROOFPROF" -q -o a.roof --mode replay --runs 2 -- /bin/sh -c "$TARGET loop 30; exit 0" >out 2>err
     check "launches without counters" 90 "$(query "select count(*) from launches")"
     ;;
+rerun)
+    # Once traced, then once for HW, SASS, six of the tensor cores' (gemm uses them) and WHY.
+    tensor=$(grep -c '^[^#]*GH100[^,]*,TENSOR' "$ROOFPROF_HWDB/metric_sets.csv")
+    again() { # again [OPTION...] -- SHELL-TEXT: as run, for a program that ends well
+        local options=()
+        while [ "$1" != -- ]; do
+            options+=("$1")
+            shift
+        done
+        rm -f a.roof misuse
+        "$ROOFPROF" -q -o a.roof --mode rerun "${options[@]}" -- /bin/sh -c "$2" >out 2>err
+        code=$?
+        check "calls out of order" "" "$(cat misuse 2>/dev/null)"
+        query "select text from notes" >notes
+    }
+    again -- "$TARGET loop 30; echo ran >>ran; exit 0"
+    check "exit code" 0 "$code"
+    check "it is shown once" "target: out" "$(cat out)"
+    check "stderr is shown once" 1 "$(grep -c 'target: err' err)"
+    check "runs" $((4 + tensor)) "$(wc -l <ran)"
+    contains "that it runs again is said" "runs again, once for each pass" err
+    check "launches" 90 "$(query "select count(*) from launches")"
+    check "times are those of the first run" 20000.0 "$(query "select distinct time_ns from launches l join configs c on c.id=l.config join kernels k on k.id=c.kernel where k.name='saxpy'")"
+    for metric in dram__bytes_read.sum smsp__sass_inst_executed.sum smsp__inst_issued.sum; do
+        check "every saxpy has $metric" 30 "$(launches saxpy "${has_metric}'$metric')")"
+    done
+    check "every gemm has its tensor counters" 30 "$(launches gemm "${has_metric}'sm__ops_path_tensor_src_fp8.sum')")"
+    check "collectives are not counted" 0 "$(launches nccl "exists (select 1 from counters v where v.key >> 16 = l.id)")"
+    check "caches as they were" 1 "$(query "select distinct cache from places")"
+    check "nothing is left" "a.roof" "$(ls -d a.roof*)"
+    lacks "the runs agree" "not do the same" notes
+    # Only what is asked for; without tensor cores no runs for them.
+    : >ran
+    again --kernel saxpy --skip 5 --count 7 -- "$TARGET loop 20; echo ran >>ran; exit 0"
+    check "--kernel --skip --count" "7|7" "$(query "select count(*), sum(exists (select 1 from counters v where v.key >> 16 = l.id)) from launches l")"
+    check "runs without tensor cores" 4 "$(wc -l <ran)"
+    again --range 'step*' -- "$TARGET ranges 10; exit 0"
+    check "--range" "10|10" "$(query "select count(*), sum(exists (select 1 from counters v where v.key >> 16 = l.id)) from launches l")"
+    # Several processes, one after the other and at once.
+    again -- "$TARGET loop 5; $TARGET paced 3; $TARGET loop 5; exit 0"
+    check "processes" "3|10|3" "$(query "select count(distinct p.process), sum(k.name = 'saxpy' and ${has_metric}'dram__bytes_read.sum')), sum(k.name = 'paced' and ${has_metric}'dram__bytes_read.sum')) from launches l join places p on p.id=l.place join configs c on c.id=l.config join kernels k on k.id=c.kernel")"
+    again -- "$TARGET loop 5 & $TARGET paced 4 & $TARGET contexts 3; wait; exit 0"
+    check "processes at once" "25|20" "$(query "select count(*), sum(${has_metric}'smsp__sass_inst_executed.sum')) from launches l" | sed 's/|.*|/|/')"
+    again -- "$TARGET threads 20; exit 0"
+    check "threads" 1280 "$(launches threaded "${has_metric}'dram__bytes_read.sum')")"
+    # A program that does something else each time: what does not match stays unknown, and is said.
+    : >state
+    again -- "echo >>state; $TARGET paced 5; $TARGET loop \$((8 + \$(wc -l <state))); exit 0"
+    check "another number of launches: the first run's" 9 "$(launches saxpy)"
+    check "they have no counters" 0 "$(launches saxpy "exists (select 1 from counters v where v.key >> 16 = l.id)")"
+    check "the others have" 5 "$(launches paced "${has_metric}'dram__bytes_read.sum')")"
+    contains "it is said" "did not do the same as the first: launches of saxpy.*: 10, not 9" notes
+    : >state
+    again -- "echo >>state; if [ \$(wc -l <state) = 1 ]; then $TARGET loop 3; else $TARGET basic 3; fi; exit 0"
+    contains "other kernels are said" "did not do the same as the first" notes
+    : >state
+    again -- "echo >>state; $TARGET loop 3; [ \$(wc -l <state) != 1 ] || $TARGET paced 3; exit 0"
+    contains "a process that is missing is said" "process of the first run has no counterpart" notes
+    check "the other one is counted" "3|0" "$(launches saxpy "${has_metric}'dram__bytes_read.sum')")|$(launches paced "${has_metric}'dram__bytes_read.sum')")"
+    : >state
+    again -- "echo >>state; exec $TARGET order \$(wc -l <state)"
+    check "exit code of a program that fails" 42 "$code"
+    contains "a program that fails runs once" "not run again" err
+    : >state
+    again -- "echo >>state; $TARGET order \$(wc -l <state); exit 0"
+    contains "another order is said" "launched in another order than the first" notes
+    check "and matched by kernel" "3|3" "$(launches saxpy "${has_metric}'dram__bytes_read.sum')")|$(launches gemm "${has_metric}'dram__bytes_read.sum')")"
+    # A later run that ends otherwise; input; no counters; a refusal in one run.
+    : >state
+    again -- "echo >>state; $TARGET loop 3; [ \$(wc -l <state) = 1 ]"
+    check "the first run's exit code" 0 "$code"
+    contains "another exit code is said" "ended with 1, and the first with 0" err
+    printf 'one\ntwo\n' >input
+    again -- "$TARGET stdin; cat >>read; exit 0" <input
+    check "input of the first run" "$(printf 'target: out\none\ntwo')" "$(cat out)"
+    cat >reads.sh <<'S'
+n=0
+while read -r _; do n=$((n + 1)); done
+echo "$n" >>lines
+exit 0
+S
+    again -- "sh reads.sh; $TARGET loop 1; exit 0" <input
+    check "input of each run" 2 "$(sort -u lines)"
+    rm lines
+    cat input | again -- "sh reads.sh; $TARGET loop 1; exit 0"
+    check "input that cannot be read again" "0 2" "$(sort -u lines | xargs)"
+    contains "and that is said" "could not read the standard input again" notes
+    FAKE_PROBE=cuptiRangeProfilerEnable=35 again -- "$TARGET loop 5; echo ran >>ran2; exit 0"
+    check "without counters there is one more run" 2 "$(wc -l <ran2)"
+    check "launches without counters" "15|0" "$(query "select count(*), sum(exists (select 1 from counters v where v.key >> 16 = l.id)) from launches l")"
+    contains "what to set" "NVreg_RestrictProfilingToAdminUsers" notes
+    "$ROOFPROF" --mode rerun --runs 2 -- "$TARGET" loop 1 >out 2>err
+    check "--runs 2 with --mode rerun" 125 $?
+    again -- "$TARGET graphs 5; exit 0"
+    contains "graphs are said" "nodes of CUDA graphs: 5" notes
+    check "what is no node is counted" 5 "$(launches saxpy "${has_metric}'dram__bytes_read.sum')")"
+    ;;
 kill)
     for mode in sampled replay; do
         "$ROOFPROF" -q --mode $mode -o a.roof -- "$TARGET" forever >out 2>err &

@@ -265,6 +265,11 @@ cupti_result cuptiRangeProfilerCounterDataImageInitialize(range_image *params) {
     return CUPTI_OK;
 }
 
+/* Replay by the application has one pass a run. */
+static bool may_replay(int replay) {
+    return replay == REPLAY_KERNEL || (replay == REPLAY_APPLICATION && p.config.passes == 1);
+}
+
 cupti_result cuptiRangeProfilerSetConfig(range_config *params) {
     REFUSE();
     SIZED(params, range_config, target_level);
@@ -279,7 +284,7 @@ cupti_result cuptiRangeProfilerSetConfig(range_config *params) {
         return misuse("cuptiRangeProfilerSetConfig: no configuration image");
     if (p.image->magic != IMAGE_MAGIC || p.image->count || p.image->decoded)
         return misuse("cuptiRangeProfilerSetConfig: the counter image is not fresh");
-    if (params->range != RANGE_AUTO || params->replay != REPLAY_KERNEL || params->levels != 1 ||
+    if (params->range != RANGE_AUTO || !may_replay(params->replay) || params->levels != 1 ||
         params->least_level != 1 || p.most > p.image->room || params->pass || params->target_level)
         return misuse("cuptiRangeProfilerSetConfig: ranges or levels");
     p.configured = true;

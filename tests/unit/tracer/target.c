@@ -8,6 +8,7 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -190,6 +191,15 @@ static void contexts(long n) {
     }
 }
 
+/* The same launches, in another order if TURNED. */
+static void order(bool turned) {
+    for (long i = 0; i < 6; i++)
+        if ((i < 3) != turned)
+            launch("saxpy", 16, 20000);
+        else
+            launch("_Z4gemmIfEvPT_", 2, 100000);
+}
+
 static void stuck(void) {
     launch("before", 1, 1000);
     launch("spins", 1, 1000);
@@ -252,6 +262,8 @@ int main(int argc, char **argv) {
         ranges(n);
     else if (!strcmp(what, "contexts"))
         contexts(n);
+    else if (!strcmp(what, "order"))
+        order(n > 1);
     else if (!strcmp(what, "stuck"))
         stuck();
     else if (!strcmp(what, "name"))
