@@ -63,8 +63,25 @@ enum { /* kinds */
        KINDS = 64
 };
 
-enum { COPY_HTOD = 1, COPY_DTOH = 2, COPY_DTOD = 8, COPY_HTOH = 9, COPY_PTOP = 10 };
-enum { MEMORY_PAGEABLE = 1, MEMORY_PINNED = 2, MEMORY_DEVICE = 3, MEMORY_MANAGED = 5 };
+enum {
+    COPY_HTOD = 1,
+    COPY_DTOH,
+    COPY_HTOA,
+    COPY_ATOH,
+    COPY_ATOA,
+    COPY_ATOD,
+    COPY_DTOA,
+    COPY_DTOD,
+    COPY_HTOH,
+    COPY_PTOP
+};
+enum {
+    MEMORY_PAGEABLE = 1,
+    MEMORY_PINNED,
+    MEMORY_DEVICE,
+    MEMORY_ARRAY,
+    MEMORY_MANAGED
+};
 enum { MEMORY_ALLOCATION = 1, MEMORY_RELEASE = 2 };
 enum { POOL_LOCAL = 1 };
 enum { FLAG_COPY_ASYNC = 1, FLAG_FLUSH_FORCED = 1 };

@@ -41,12 +41,13 @@ static double all_sectors(sample x) {
     return (double)(x.c->load_sectors + x.c->store_sectors + x.c->atomic_sectors);
 }
 
-/* Sectors are counted for global and local memory together: told apart only where one is unused. */
+/* Sectors are counted for global and local memory and textures together: told apart only where
+ * the others are unused. */
 static double sectors(sample x, emu_space space) {
     emu_space other = space == EMU_GLOBAL ? EMU_LOCAL : EMU_GLOBAL;
     if (requests(x, space) == 0)
         return 0;
-    return known(requests(x, other) == 0, all_sectors(x));
+    return known(requests(x, other) == 0 && requests(x, EMU_TEXTURE) == 0, all_sectors(x));
 }
 
 /* Thread instructions of one class; packed ones count once. */
@@ -166,7 +167,8 @@ static double tensor_insts(sample x, bool integer, bool fp64) {
     V(smsp__sass_inst_executed_op_ldsm, NAN)                                                       \
     V(smsp__sass_inst_executed_op_shared_gmma, 0)                                                  \
     V(smsp__sass_l1tex_pipe_lsu_wavefronts_mem_shared, (double)x.c->shared_wavefronts)             \
-    V(smsp__sass_l1tex_tags_mem_global, (double)x.c->l1_wavefronts)                                \
+    V(smsp__sass_l1tex_tags_mem_global,                                                            \
+      known(requests(x, EMU_TEXTURE) == 0, (double)x.c->l1_wavefronts))                            \
     V(smsp__sass_data_bytes_mem_shared, bytes(x, EMU_SHARED))                                      \
     V(smsp__sass_data_bytes_mem_global, bytes(x, EMU_GLOBAL))                                      \
     V(smsp__sass_data_bytes_mem_local, bytes(x, EMU_LOCAL))                                        \

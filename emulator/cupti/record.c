@@ -125,9 +125,11 @@ void record_launch(const emu_launch_event *e) {
 /* ---- Copies and fills ------------------------------------------------------------------------
  */
 
-static uint8_t memory_kind(bool known, emu_memory_kind kind) {
+static uint8_t memory_kind(bool known, bool array, emu_memory_kind kind) {
     if (!known)
         return MEMORY_PAGEABLE;
+    if (array)
+        return MEMORY_ARRAY;
     return kind == EMU_MEMORY_DEVICE ? MEMORY_DEVICE
            : kind == EMU_MEMORY_HOST ? MEMORY_PINNED
                                      : MEMORY_MANAGED;
@@ -144,7 +146,7 @@ static void add_fill(const emu_copy_event *e) {
                        .stream = (uint32_t)e->stream,
                        .correlation = e->correlation,
                        .flags = e->waits ? 0 : FLAG_COPY_ASYNC,
-                       .memory_kind = memory_kind(e->to_known, e->to),
+                       .memory_kind = memory_kind(e->to_known, e->to_array, e->to),
                        .channel_type = CHANNEL_COMPUTE,
                        .graph_node = e->node,
                        .graph = e->graph};
@@ -155,8 +157,8 @@ static void add_fill(const emu_copy_event *e) {
 static void add_peer(const emu_copy_event *e) {
     record_memcpy2 r = {.kind = KIND_MEMCPY2,
                         .copy_kind = COPY_PTOP,
-                        .source = memory_kind(e->from_known, e->from),
-                        .destination = memory_kind(e->to_known, e->to),
+                        .source = memory_kind(e->from_known, e->from_array, e->from),
+                        .destination = memory_kind(e->to_known, e->to_array, e->to),
                         .flags = e->waits ? 0 : FLAG_COPY_ASYNC,
                         .bytes = e->bytes,
                         .start = virtual_ns(e->start_s),
@@ -176,15 +178,21 @@ static void add_peer(const emu_copy_event *e) {
         add(&r, e->end_s, NULL, 0);
 }
 
-static uint8_t copy_kind(const char *kind) {
+/* Arrays have kinds of their own. */
+static uint8_t copy_kind(const emu_copy_event *e) {
     static const struct {
         const char *name;
-        uint8_t kind;
-    } kinds[] = {
-        {"HtoD", COPY_HTOD}, {"DtoH", COPY_DTOH}, {"DtoD", COPY_DTOD}, {"HtoH", COPY_HTOH}};
+        uint8_t kind, from_array, to_array, between;
+    } kinds[] = {{"HtoD", COPY_HTOD, 0, COPY_HTOA, 0},
+                 {"DtoH", COPY_DTOH, COPY_ATOH, 0, 0},
+                 {"DtoD", COPY_DTOD, COPY_ATOD, COPY_DTOA, COPY_ATOA},
+                 {"HtoH", COPY_HTOH, 0, 0, 0}};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (!strcmp(kinds[i].name, kind))
-            return kinds[i].kind;
+        if (!strcmp(kinds[i].name, e->kind))
+            return e->from_array && e->to_array ? kinds[i].between
+                   : e->from_array              ? kinds[i].from_array
+                   : e->to_array                ? kinds[i].to_array
+                                                : kinds[i].kind;
     return 0;
 }
 
@@ -200,9 +208,9 @@ void record_copy(const emu_copy_event *e) {
         return;
     }
     record_memcpy r = {.kind = KIND_MEMCPY,
-                       .copy_kind = copy_kind(e->kind),
-                       .source = memory_kind(e->from_known, e->from),
-                       .destination = memory_kind(e->to_known, e->to),
+                       .copy_kind = copy_kind(e),
+                       .source = memory_kind(e->from_known, e->from_array, e->from),
+                       .destination = memory_kind(e->to_known, e->to_array, e->to),
                        .flags = e->waits ? 0 : FLAG_COPY_ASYNC,
                        .bytes = e->bytes,
                        .start = virtual_ns(e->start_s),
@@ -243,7 +251,7 @@ void record_graph_run(const emu_graph_run_event *e) {
 void record_memory(const emu_memory_event *e) {
     record_memory_4 r = {.kind = KIND_MEMORY2,
                          .operation = e->allocated ? MEMORY_ALLOCATION : MEMORY_RELEASE,
-                         .memory_kind = memory_kind(true, e->kind),
+                         .memory_kind = memory_kind(true, e->array, e->kind),
                          .correlation = e->correlation,
                          .address = e->address,
                          .bytes = e->bytes,

@@ -346,7 +346,7 @@ static void collect_instructions(void) {
     add_family(emu_async_instructions, false);
     add_family(emu_control_instructions, false);
     add_family(emu_matrix_instructions, true);
-    add_family(emu_texture_instructions, true);
+    add_family(emu_texture_instructions, false);
     qsort(known, known_count, sizeof *known, by_opcode);
 }
 

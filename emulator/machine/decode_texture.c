@@ -185,7 +185,7 @@ static bool decode_fetch(decoder *d, emu_texture_form form) {
         !take_place(d, &d->in->operand[1], shape, coordinate, &r) || !take_rest(d, shape, &r) ||
         !take_results(d, &d->in->operand[0], slot, count, &r))
         return false;
-    if (form == TEXTURE_GATHER)
+    if (form == TEXTURE_GATHER && !emu_has(d, "r"))
         r.op.component = emu_has(d, "g") ? 1 : emu_has(d, "b") ? 2 : emu_has(d, "a") ? 3 : 0;
     const ptx_operand *resident = d->in->operand[0].second;
     const uint32_t predicate = resident ? emu_destination_predicate(d, resident) : UINT32_MAX;
@@ -198,6 +198,7 @@ static bool decode_fetch(decoder *d, emu_texture_form form) {
 }
 
 static bool decode_tex(decoder *d) {
+    emu_has(d, "base"); /* level 0, which a plain fetch takes as well */
     return decode_fetch(d, emu_has(d, "level")  ? TEXTURE_LEVEL
                            : emu_has(d, "grad") ? TEXTURE_GRADIENT
                                                 : TEXTURE_PLAIN);
@@ -211,6 +212,8 @@ static bool decode_tld4(decoder *d) {
  */
 
 static uint8_t outside_of(const decoder *d) {
+    if (emu_has(d, "trap"))
+        return OUTSIDE_TRAP;
     return emu_has(d, "clamp") ? OUTSIDE_CLAMP : emu_has(d, "zero") ? OUTSIDE_ZERO : OUTSIDE_TRAP;
 }
 
@@ -327,7 +330,7 @@ static bool decode_query(decoder *d) {
     size_t i = 0;
     while (i < sizeof queries / sizeof *queries && !emu_has(d, queries[i].name))
         i++;
-    if (i == sizeof queries / sizeof *queries)
+    if (i == sizeof queries / sizeof *queries || emu_last_type(d) != PTX_B32)
         return emu_decode_unsupported(d);
     if (!emu_need(d, 2 + level, 2 + level))
         return false;

@@ -110,6 +110,9 @@ static void counts(void **state) {
     EXPECT("lts__t_bytes.sum", 32 * 220);
     EXPECT("l1tex__t_bytes.sum", 32 * 340);
     EXPECT("smsp__inst_executed.avg", 1000.0 / 528);
+    c.load_requests[EMU_TEXTURE] = 1; /* whose sectors were which is not known */
+    assert_true(isnan(value("smsp__sass_sectors_mem_global.sum", &c)));
+    EXPECT("l1tex__t_bytes.sum", 32 * 340);
 }
 
 static void tensor(void **state) {

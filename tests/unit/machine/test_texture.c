@@ -819,6 +819,8 @@ static void test_not_there(void **state) {
         "sust.b.2d.v4.b64.trap [%t, {%r0, %r1}], {%d0, %d0, %d0, %d0};",
         "sured.b.xor.2d.b32.trap [%t, {%r0, %r1}], %r4;",
         "txq.colour.b32 %o0, [%t];",
+        "tex.slow.2d.v4.f32.f32 {%o0, %o1, %o2, %o3}, [%t, {%f0, %f1}];",
+        "sust.b.2d.b32.wrap [%t, {%r0, %r1}], {%r4};",
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         bench b = open_kernel(texts[i], false);
