@@ -303,7 +303,7 @@ rerun)
         "$ROOFPROF" -q -o a.roof --mode rerun "${options[@]}" -- /bin/sh -c "$2" >out 2>err
         code=$?
         check "calls out of order" "" "$(cat misuse 2>/dev/null)"
-        query "select text from notes" >notes
+        [ ! -e a.roof ] || query "select text from notes" >notes
     }
     again -- "$TARGET loop 30; echo ran >>ran; exit 0"
     check "exit code" 0 "$code"

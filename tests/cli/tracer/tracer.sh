@@ -131,29 +131,76 @@ full)
     contains "a vanished folder" "is not traced" err
     "$ROOFPROF" -q -o c.roof -- /bin/sh -c "'$TARGET' _exit 10; rm -rf c.roof.*; exit 5" >out 2>err
     check "exit code with a folder that vanishes later" 5 $?
+    # While the program runs: its file is written on, and nobody finds it.
+    "$ROOFPROF" -q -o d.roof -- /bin/sh -c "(sleep 0.5; rm -rf d.roof.*) & exec '$TARGET' paced 300" >out 2>err
+    check "exit code with a folder that vanishes meanwhile" 42 $?
+    check "output with a folder that vanishes meanwhile" "target: out" "$(cat out)"
+    [ -s err ] || check "a folder that vanishes meanwhile" "said" "nothing"
+    # Where nothing can be made, whoever asks.
+    "$ROOFPROF" -q -o e.roof -- /bin/sh -c "ROOFPROF_SPOOL=/sys exec '$TARGET' basic 10" >out 2>err
+    check "exit code with a read-only folder" 42 $?
+    check "output with a read-only folder" "target: out" "$(cat out)"
+    contains "a read-only folder" "cannot write in /sys" err
+    ;;
+many)
+    # LAUNCHES: 10 million take a minute (scripts/bench.sh).
+    n=${LAUNCHES:-600000}
+    "$ROOFPROF" -q -o a.roof -- "$TARGET" basic $((n / 2)) >out 2>err
+    check "exit code" 42 $?
+    check "output" "target: out" "$(cat out)"
+    check "launches" $((n + 1)) "$(query a.roof "select count(*) from launches")"
+    check "they are summed" $((n / 2)) "$(query a.roof "select launches from kernel_list where kernel='saxpy'")"
     ;;
 abort)
     run -o a.roof -- abort 5
     check "exit code" 134 "$code"
+    check "stdout" "target: out" "$(cat out)"
+    [ ! -e a.roof ] || check "the capture is whole" ok "$(query a.roof "pragma integrity_check")"
+    "$ROOFPROF" -q -o b.roof -- /bin/sh -c "'$TARGET' paced 500; '$TARGET' abort 5" >out 2>err
+    check "exit code of the last" 134 $?
+    check "launches of the one that ended well" 500 "$(query b.roof "select count(*) from launches l join configs c on c.id=l.config join kernels k on k.id=c.kernel where k.name='paced'")"
     ;;
 kill)
-    for i in 1 2 3 4 5 6; do
-        "$ROOFPROF" -o "k$i.roof" -- "$TARGET" forever >out 2>err &
+    # At instants that follow from SEED, KILLS times: whatever was launched over a second before is in
+    # the capture, and the program's end is what it was.
+    RANDOM=${SEED:-1}
+    lost=0
+    for i in $(seq "${KILLS:-25}"); do
+        rm -f progress k.roof
+        PROGRESS=progress "$ROOFPROF" -q -o k.roof -- "$TARGET" forever >out 2>err &
         pid=$!
-        for _ in $(seq 200); do # a loaded machine takes its time to start it
-            compgen -G "k$i.roof.*/*.spool" >/dev/null && break
-            sleep 0.1
+        for _ in $(seq 500); do # a loaded machine takes its time to start it
+            [ -s progress ] && break
+            sleep 0.02
         done
-        sleep "$(printf '2.%d' $((RANDOM % 10)))"
+        sleep "$(printf '%d.%03d' $((RANDOM % 10 / 8)) $((RANDOM % 1000)))"
         pkill -KILL -P "$pid"
         wait "$pid"
-        check "exit code" 137 $?
-        check "the capture is whole" ok "$(query "k$i.roof" "pragma integrity_check")"
-        check "the capture is reported" 0 "$("$ROOFPROF" report "k$i.roof" >/dev/null 2>&1; echo $?)"
-        # It launches every 0.2 ms or more and ran a second or more: a flush has been there.
-        kept=$(query "k$i.roof" "select count(*) from launches")
-        [ "${kept:-0}" -gt 100 ] || check "launches kept" "over 100" "$kept"
+        check "exit code, kill $i" 137 $?
+        check "stdout, kill $i" "target: out" "$(cat out)"
+        # 12 lines back: a second of flushing, and what a loaded machine adds to it.
+        before=$(tail -n 13 progress | head -n 1)
+        [ "$(wc -l <progress)" -gt 12 ] || before=0
+        kept=0
+        if [ -e k.roof ]; then
+            check "the capture is whole, kill $i" ok "$(query k.roof "pragma integrity_check")"
+            kept=$(query k.roof "select count(*) from launches")
+        else
+            contains "there is no capture, kill $i" "no kernel was traced" err
+        fi
+        [ "$kept" -ge "$before" ] || { check "launches kept, kill $i" "at least $before" "$kept"; lost=1; }
     done
+    # One that has run for seconds, and is reported.
+    "$ROOFPROF" -o k.roof -- "$TARGET" forever >out 2>err &
+    pid=$!
+    sleep 3
+    pkill -KILL -P "$pid"
+    wait "$pid"
+    check "the capture is reported" 0 "$("$ROOFPROF" report k.roof >/dev/null 2>&1; echo $?)"
+    query k.roof "select text from notes" >notes
+    contains "how it ended is said" "without running its exit handlers" notes
+    kept=$(query k.roof "select count(*) from launches")
+    [ "$kept" -gt 100 ] || check "launches kept" "over 100" "$kept"
     ;;
 refusals)
     bare nothing

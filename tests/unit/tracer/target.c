@@ -191,6 +191,23 @@ static void contexts(long n) {
     }
 }
 
+/* Launches until it is killed. Each tenth of a second their number so far goes to the file PROGRESS
+ * names, a line. */
+static void forever(void) {
+    const char *path = getenv("PROGRESS");
+    FILE *progress = path ? fopen(path, "w") : NULL;
+    uint64_t next = now();
+    for (long made = 0;; made++) {
+        if (progress && now() >= next) {
+            fprintf(progress, "%ld\n", made);
+            fflush(progress);
+            next += 100000000;
+        }
+        launch("saxpy", 16, 1000);
+        usleep(200);
+    }
+}
+
 /* The same launches, in another order if TURNED. */
 static void order(bool turned) {
     for (long i = 0; i < 6; i++)
@@ -281,8 +298,7 @@ int main(int argc, char **argv) {
     else if (!strcmp(what, "abort"))
         basic(n), abort();
     else if (!strcmp(what, "forever"))
-        for (;;)
-            launch("saxpy", 16, 1000), usleep(200);
+        forever();
     else if (!strcmp(what, "stdin"))
         for (int c; (c = getchar()) != EOF;)
             putchar(c);
