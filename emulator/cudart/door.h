@@ -152,7 +152,7 @@ typedef struct door_thread {
     int calls;
     door_api_call api[DOOR_API_DEPTH];
     int api_depth;    /* may be over DOOR_API_DEPTH: what is deeper is not told */
-    int telling;      /* inside the observer */
+    int telling;      /* inside the observer: how deep its calls begin; else 0 */
     bool injecting;   /* inside the injection library's start */
     int capture_mode; /* cudaStreamCaptureMode */
     /* Of the graph that this thread is running: the place on the clock of the node it is at, which

@@ -37,23 +37,26 @@ uint32_t door_api_correlation(void) {
 
 static void tell(door_api_call *call) {
     const emu_observer *o = door_observer();
+    int before = door_self.telling;
     call->event.user = &call->user;
-    door_self.telling++;
+    door_self.telling = door_self.api_depth;
     if (o && o->api)
         o->api(&call->event);
-    door_self.telling--;
+    door_self.telling = before;
 }
 
-/* The driver's call inside the runtime's is told, and the observer's own; any other inside a call
- * is the door's. */
+/* The program's call is told, or the observer's own, and the driver's call inside the runtime's;
+ * any other inside a call is the door's. */
 static bool is_told(const door_api_call *outer, emu_domain domain) {
-    return !outer || door_self.telling ||
-           (outer->event.domain == EMU_DOMAIN_RUNTIME && domain == EMU_DOMAIN_DRIVER);
+    int inside = door_self.api_depth - door_self.telling; /* before this one is entered */
+    return inside == 0 || (inside == 1 && outer && outer->event.domain == EMU_DOMAIN_RUNTIME &&
+                           domain == EMU_DOMAIN_DRIVER);
 }
 
 void door_api_enter(emu_domain domain, const char *function, const char *symbol,
                     const void *parameters) {
     const door_api_call *outer = top();
+    bool told = door_observer() && is_told(outer, domain);
     int depth = door_self.api_depth++;
     if (depth >= DOOR_API_DEPTH)
         return;
@@ -65,7 +68,7 @@ void door_api_enter(emu_domain domain, const char *function, const char *symbol,
                                       .correlation = depth ? door_api_correlation()
                                                            : atomic_fetch_add(&correlations, 1) + 1,
                                       .device = door_self.device},
-                            .told = door_observer() && is_told(outer, domain)};
+                            .told = told};
     if (call->told)
         tell(call);
 }
