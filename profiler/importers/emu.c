@@ -356,6 +356,7 @@ static rp_code add_launch(reader *r, const kernel *k, yajl_val record, yajl_val 
     launch.process = r->process;
     launch.stream = integer_of(record, "stream");
     launch.correlation = integer_of(record, "launch");
+    launch.graph_node = integer_of(record, "node");
     launch.time_s = number_of(whole, "time_s");
     launch.time_provenance = isnan(launch.time_s) ? RP_ABSENT : RP_MODELLED;
     launch.start_ns = nanoseconds(number_of(record, "start_s"));
