@@ -45,6 +45,10 @@ static const field fields[] = {
     {"shared_atomic_bytes", {"atomic_bytes", "shared"}},
     {"shared_wavefronts", {"shared_wavefronts"}},
     {"shared_bank_conflicts", {"shared_bank_conflicts"}},
+    {"texture_load_bytes", {"load_bytes", "texture"}},
+    {"texture_store_bytes", {"store_bytes", "texture"}},
+    {"texture_load_requests", {"load_requests", "texture"}},
+    {"texture_store_requests", {"store_requests", "texture"}},
     {"dram_read_bytes", {"caches", "dram_read_bytes"}},
     {"dram_write_bytes", {"caches", "dram_write_bytes"}},
 };

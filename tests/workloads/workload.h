@@ -41,7 +41,8 @@
 
 #define WL_UNKNOWN (-1LL) /* no closed form: left out of the document */
 
-/* The counts of one launch. Global memory unless the name says shared. */
+/* The counts of one launch. Global memory unless the name says shared or texture (surfaces are
+ * textures here); sectors are those of both. */
 typedef struct wl_counts {
     long long flops_fp64, flops_fp32, flops_fp16;
     long long tensor_fp16, tensor_bf16; /* FLOPs of tensor cores, sums in fp32 */
@@ -50,6 +51,8 @@ typedef struct wl_counts {
     long long load_sectors, store_sectors, atomic_sectors;
     long long shared_load_bytes, shared_store_bytes, shared_atomic_bytes;
     long long shared_wavefronts, shared_bank_conflicts;
+    long long texture_load_bytes, texture_store_bytes;
+    long long texture_load_requests, texture_store_requests;
     long long dram_read_bytes, dram_write_bytes;
 } wl_counts;
 
@@ -237,6 +240,10 @@ static inline void wl_expect(const char *kernel, long long launches, const wl_co
         {"shared_atomic_bytes", c->shared_atomic_bytes},
         {"shared_wavefronts", c->shared_wavefronts},
         {"shared_bank_conflicts", c->shared_bank_conflicts},
+        {"texture_load_bytes", c->texture_load_bytes},
+        {"texture_store_bytes", c->texture_store_bytes},
+        {"texture_load_requests", c->texture_load_requests},
+        {"texture_store_requests", c->texture_store_requests},
         {"dram_read_bytes", c->dram_read_bytes},
         {"dram_write_bytes", c->dram_write_bytes},
     };
