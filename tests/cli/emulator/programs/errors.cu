@@ -2,7 +2,7 @@
 // Errors as the real runtime has them: a bad launch is forgotten once read, a fault of a kernel stays
 // until the device is reset; and what is not there says so.
 // STDERR: is outside of every allocation
-// STDERR: cudaMallocArray is not supported
+// STDERR: an array of a planar or compressed format is not supported
 // COUNTS: "status":"illegal_address"
 // COUNTS: "status":"assert"
 #include "check.h"
@@ -43,6 +43,7 @@ int main() {
     cudaArray_t array;
     cudaChannelFormatDesc format = cudaCreateChannelDesc<float>();
     CHECK(format.x == 32 && format.y == 0 && format.f == cudaChannelFormatKindFloat);
+    format = cudaCreateChannelDesc<cudaChannelFormatKindUnsignedBlockCompressed1>();
     EXPECT(cudaMallocArray(&array, &format, 16, 16), cudaErrorNotSupported);
     cudaGetLastError();
 
