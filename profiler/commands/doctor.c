@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * roofprof doctor: what works on this machine, and what to do about the rest. Every check is read
- * only; what may crash or hang (the driver) is asked in a child with a time limit.
+ * only; what may crash or hang (the driver, counters) is asked in a child with a time limit.
  */
 #include "commands/commands.h"
 
 #include "commands/emulate.h"
+#include "commands/finish.h"
 #include "commands/options.h"
+#include "commands/settings.h"
+#include "commands/trace_program.h"
 #include "hwdb/hwdb.h"
 #include "output/document.h"
 #include "output/table.h"
+#include "support/cupti_result.h"
 #include "tracer/bind.h"
 #include "tracer/host.h"
+#include "tracer/probe_run.h"
 
 #include <dirent.h>
 #include <dlfcn.h>
@@ -215,6 +220,7 @@ typedef struct found {
     doctor *d;
     int count;
     struct stat seen[32]; /* one library has many names */
+    char first[PATH_MAX]; /* the one that would be used */
 } found;
 
 static bool seen_before(found *f, const char *path) {
@@ -251,20 +257,85 @@ static int each_cupti(void *context, const char *path) {
         return 0;
     }
     api.GetVersion(&version);
+    if (!f->count)
+        snprintf(f->first, sizeof f->first, "%s", path);
     bool has_host = host_open(&host, path, reason) == 0;
-    bool ranges = dlsym(handle, "cuptiRangeProfilerSetConfig") != NULL;
-    finding(f->d, "CUPTI", GOOD, "", "%s%s: version %u; %s", f->count ? "" : "first choice: ", path,
-            version,
-            ranges && has_host ? "tracing and counters"
-            : has_host         ? "tracing; no range profiler (CUDA 12.8 brought it)"
-                               : "tracing; counters by the older interface only");
+    bool ranges = bind_has_range_profiler(&api), sessions = bind_has_sessions(&api);
+    finding(f->d, "CUPTI", GOOD, "", "%s%s: version %u; %s%s",
+            f->count ? "" : "first choice: ", path, version,
+            !has_host  ? "tracing; no counters: "
+            : ranges   ? "tracing and counters; a V100 is counted by profiler sessions, which have "
+                         "been run on the emulated device only"
+            : sessions ? "tracing, and counters by profiler sessions: that way has been run on the "
+                         "emulated device only (CUDA 12.8 brought the range profiler)"
+                       : "tracing; no counters",
+            has_host ? "" : reason);
     f->count++;
     return 0;
+}
+
+/* ---- Counters, tried ------------------------------------------------------------------------- */
+
+/* What the probe (tracer/probe.c) says of the CUPTI at PATH: it counts a small kernel on the first
+ * device, in a process of its own, within 20 s. False: it could not be run. */
+static bool ask_probe(const char *path, probe_answer *answer) {
+    rp_trace_settings wanted = RP_TRACE_SETTINGS_INIT;
+    rp_error error = {0};
+    tracer_settings settings;
+    char folder[] = "/tmp/roofprof-doctor-XXXXXX";
+    char *tracer = rp_trace_find_tracer(&error);
+    char *probe = tracer ? rp_trace_find_probe(tracer) : NULL, *file = NULL;
+    bool asked = false;
+    if (!probe || !mkdtemp(folder))
+        goto out;
+    wanted.probe = probe;
+    if ((file = rp_trace_settings_write(&wanted, folder, &error))) {
+        settings_read(&settings, file);
+        probe_run(&settings, folder, path, answer);
+        asked = true;
+    }
+    rp_finish_remove(folder);
+out:
+    free(file);
+    free(probe);
+    free(tracer);
+    return asked;
+}
+
+static void say_mix(doctor *d, const char *word) {
+    if (!strcmp(word, "alone"))
+        finding(d, "counters, tried", NOTE,
+                "--runs 2 makes a run of each, --mode rerun one for each pass",
+                "a small kernel was counted; tracing and counting in one run do not go together");
+    else
+        finding(d, "counters, tried", GOOD, "", "a small kernel was counted; %s",
+                !strcmp(word, "together")
+                    ? "kernels can be traced in the same run"
+                    : "tracing pauses for the launches that are counted in the same run");
+}
+
+static void check_counters(doctor *d, const char *path) {
+    probe_answer answer;
+    if (!d->gpu || !*path || !ask_probe(path, &answer))
+        return;
+    const rp_cupti_result *r = rp_cupti_result_find((int)answer.result);
+    if (answer.works)
+        say_mix(d, answer.text);
+    else if (answer.result)
+        finding(d, "counters, tried", NOTE, r->remedy, "refused (%d %s; %s): %s", answer.result,
+                r->name, answer.text, r->meaning);
+    else if (answer.dangerous)
+        finding(d, "counters, tried", BAD, "set ROOFPROF_CUPTI to another libcupti.so",
+                "CUPTI is not used, not even for tracing: %s", answer.text);
+    else
+        finding(d, "counters, tried", NOTE, "--mode trace needs none", "there are none: %s",
+                *answer.text ? answer.text : "the probe said nothing");
 }
 
 static void check_cupti(doctor *d, int driver) {
     found f = {.d = d};
     bind_candidates(driver, each_cupti, &f);
+    check_counters(d, f.first);
     if (!f.count)
         finding(d, "CUPTI", BAD,
                 "install the CUDA toolkit's CUPTI or the nvidia-cuda-cupti package, or set "

@@ -118,9 +118,8 @@ static void read_answer(int in, probe_answer *answer) {
 }
 
 static void run(const tracer_settings *settings, const char *cupti, probe_answer *answer) {
-    const char *config = getenv("ROOFPROF_CONFIG");
     char *argv[] = {(char *)(uintptr_t)settings->probe, (char *)(uintptr_t)cupti,
-                    (char *)(uintptr_t)(config ? config : ""), NULL};
+                    *settings->file ? (char *)(uintptr_t)settings->file : NULL, NULL};
     char **environment = plain_environment();
     sigset_t all, kept;
     int ends[2];

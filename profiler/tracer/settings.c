@@ -114,8 +114,11 @@ static bool read_line(tracer_settings *s, char *line) {
 void settings_read(tracer_settings *settings, const char *path) {
     char *line = NULL;
     size_t room = 0;
-    *settings =
-        (tracer_settings){.samples = 1, .watchdog_s = 20, .probe_limit_s = 20, .count = UINT64_MAX};
+    *settings = (tracer_settings){.file = path ? path : "",
+                                  .samples = 1,
+                                  .watchdog_s = 20,
+                                  .probe_limit_s = 20,
+                                  .count = UINT64_MAX};
     FILE *file = path && *path ? fopen(path, "re") : NULL;
     while (file && getline(&line, &room, file) >= 0)
         if (read_line(settings, line)) {

@@ -36,6 +36,7 @@ typedef struct metric_set {
 } metric_set;
 
 typedef struct tracer_settings {
+    const char *file; /* that they were read from; "" none */
     tracer_mode mode;
     uint32_t samples;
     double budget, watchdog_s, probe_limit_s;

@@ -18,6 +18,21 @@ LD_LIBRARY_PATH=$driver ROOFPROF_CUPTI=$cupti "$roofprof" doctor --format json >
 python3 -c "import json,sys; d=json.load(open(sys.argv[1])); assert d['schema']=='roofprof.doctor/1' and d['gpu'] is True" \
     "$folder/out" || failures=$((failures + 1))
 
+# Counters are tried: what is refused is said with its remedy; a crash or a hang is only that.
+tried() { # tried FAKE_PROBE TEXT
+    FAKE_PROBE=$1 LD_LIBRARY_PATH=$driver ROOFPROF_CUPTI=$cupti "$roofprof" doctor >"$folder/out" || failures=$((failures + 1))
+    tr -s ' \n' ' ' <"$folder/out" >"$folder/flat"
+    mv "$folder/flat" "$folder/out"
+    has "$2"
+}
+tried "" "ok counters, tried: a small kernel was counted; kernels can be traced in the same run"
+FAKE_STRICT=1 tried "" "counted; tracing pauses for the launches that are counted"
+FAKE_LOST_RECORDS=1 tried "" "note counters, tried: a small kernel was counted; tracing and counting in one run do not go together; --runs 2"
+tried cuptiRangeProfilerEnable=35 "note counters, tried: refused (35 .*NVreg_RestrictProfilingToAdminUsers"
+tried cuptiRangeProfilerEnable=26 "refused (26 HARDWARE_BUSY"
+tried cuptiRangeProfilerEnable=crash "note counters, tried: there are none: it crashed"
+FAKE_CONTEXT=46 tried "" "the device is in exclusive mode and taken"
+
 # Nothing of it: each gap with its remedy, and no crash.
 ROOFPROF_CUPTI=/nonexistent PATH=/nonexistent "$roofprof" doctor >"$folder/out" || failures=$((failures + 1))
 has "gnuplot is not installed; install it"
