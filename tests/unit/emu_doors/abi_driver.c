@@ -18,7 +18,7 @@
 #define CUDA_ERROR_NOT_FOUND              OUR_NOT_FOUND
 #define CUDA_ERROR_PRIMARY_CONTEXT_ACTIVE OUR_PRIMARY_CONTEXT_ACTIVE
 #define CUDA_ERROR_NOT_SUPPORTED          OUR_NOT_SUPPORTED
-#include "emulator/cuda/abi.h"
+#include "emulator/cuda/abi_texture.h"
 #undef CUDA_SUCCESS
 #undef CUDA_ERROR_INVALID_VALUE
 #undef CUDA_ERROR_OUT_OF_MEMORY
@@ -133,3 +133,33 @@ SAME_SIZE(cudaGraphInstantiateParams, CUDA_GRAPH_INSTANTIATE_PARAMS);
 SAME_FIELD(cudaGraphInstantiateParams, result_out, CUDA_GRAPH_INSTANTIATE_PARAMS, result_out);
 SAME_SIZE(cudaGraphExecUpdateResultInfo, CUgraphExecUpdateResultInfo);
 #endif
+
+/* ---- Arrays and textures ---- */
+
+SAME_SIZE(driver_array_2d, CUDA_ARRAY_DESCRIPTOR);
+SAME_FIELD(driver_array_2d, channels, CUDA_ARRAY_DESCRIPTOR, NumChannels);
+SAME_SIZE(driver_array_3d, CUDA_ARRAY3D_DESCRIPTOR);
+SAME_FIELD(driver_array_3d, format, CUDA_ARRAY3D_DESCRIPTOR, Format);
+SAME_FIELD(driver_array_3d, flags, CUDA_ARRAY3D_DESCRIPTOR, Flags);
+SAME_SIZE(driver_resource, CUDA_RESOURCE_DESC);
+SAME_FIELD(driver_resource, of.array, CUDA_RESOURCE_DESC, res.array.hArray);
+SAME_FIELD(driver_resource, of.linear.bytes, CUDA_RESOURCE_DESC, res.linear.sizeInBytes);
+SAME_FIELD(driver_resource, of.pitch.pitch, CUDA_RESOURCE_DESC, res.pitch2D.pitchInBytes);
+SAME_FIELD(driver_resource, flags, CUDA_RESOURCE_DESC, flags);
+SAME_SIZE(driver_texture, CUDA_TEXTURE_DESC);
+SAME_FIELD(driver_texture, flags, CUDA_TEXTURE_DESC, flags);
+SAME_FIELD(driver_texture, mip_bias, CUDA_TEXTURE_DESC, mipmapLevelBias);
+SAME_FIELD(driver_texture, border, CUDA_TEXTURE_DESC, borderColor);
+SAME_SIZE(cudaResourceViewDesc, CUDA_RESOURCE_VIEW_DESC);
+SAME_FIELD(cudaResourceViewDesc, lastLayer, CUDA_RESOURCE_VIEW_DESC, lastLayer);
+SAME_SIZE(cudaArrayMemoryRequirements, CUDA_ARRAY_MEMORY_REQUIREMENTS);
+SAME_VALUE(cudaArrayLayered, CUDA_ARRAY3D_LAYERED);
+SAME_VALUE(cudaArraySurfaceLoadStore, CUDA_ARRAY3D_SURFACE_LDST);
+SAME_VALUE(cudaArrayCubemap, CUDA_ARRAY3D_CUBEMAP);
+SAME_VALUE(cudaArrayTextureGather, CUDA_ARRAY3D_TEXTURE_GATHER);
+SAME_VALUE(cudaResourceTypePitch2D, CU_RESOURCE_TYPE_PITCH2D);
+SAME_VALUE(TEXTURE_READ_AS_INTEGER, CU_TRSF_READ_AS_INTEGER);
+SAME_VALUE(TEXTURE_NORMALIZED_COORDINATES, CU_TRSF_NORMALIZED_COORDINATES);
+SAME_VALUE(TEXTURE_SRGB, CU_TRSF_SRGB);
+SAME_VALUE(TEXTURE_NO_TRILINEAR_OPTIMIZATION, CU_TRSF_DISABLE_TRILINEAR_OPTIMIZATION);
+SAME_VALUE(TEXTURE_SEAMLESS, CU_TRSF_SEAMLESS_CUBEMAP);
