@@ -32,6 +32,18 @@ P
 # A real CUPTI with the host interface: CUDA 12.6 and later. It loads libraries of its own in a way
 # that the sanitizers refuse (RTLD_DEEPBIND).
 [ -z "${SANITIZED:-}" ] || { [ $failures -eq 0 ] && exit 77; exit 1; }
+# Those of CUDA 12 (ROOFPROF_TEST_CUPTI12: libraries, separated by spaces) confirm what they know: they
+# may lack a chip that is newer than they are, and nothing else.
+for cupti in ${ROOFPROF_TEST_CUPTI12:-} "$toolchain"/*/lib/python3*/site-packages/nvidia/cuda_cupti/lib/libcupti.so.12 \
+             "$toolchain"/nvidia/cuda_cupti/lib/libcupti.so.12; do
+    [ -r "$cupti" ] || continue
+    echo "asking $cupti"
+    ROOFPROF_CUPTI=$cupti "$roofprof" metrics all --format csv >"$folder/out" 2>"$folder/err"
+    grep -q ',confirmed' "$folder/out" || fail "nothing is confirmed: $(cat "$folder/err")"
+    grep -E 'GA100|GH100|AD102' "$folder/out" | grep -v 'GB' | grep -v ',confirmed' && fail "a configuration of an older chip is not confirmed"
+    sed 1d "$folder/out" | grep -v ',confirmed' | grep -v 'refused: \(NOT_SUPPORTED\|INVALID_CHIP_NAME\)' &&
+        fail "a configuration is neither confirmed nor of a chip that is not known"
+done
 for cupti in ${ROOFPROF_TEST_CUPTI:-} "$toolchain"/*/lib/python3*/site-packages/nvidia/cu13/lib/libcupti.so.13 \
              "$toolchain"/*/nvidia/cu13/lib/libcupti.so.13 "$toolchain"/nvidia/cu13/lib/libcupti.so.13 \
              /usr/local/cuda/extras/CUPTI/lib64/libcupti.so /usr/local/cuda/lib64/libcupti.so; do
