@@ -142,7 +142,7 @@ static rp_code copy_frame(const rp_profile *profile, rp_report *report, rp_error
         to->bytes = from->bytes;
         to->time_s = from->time_s;
         to->bytes_per_s = from->time_s > 0 ? from->bytes / from->time_s : NAN;
-        to->time_provenance = isnan(from->time_s) ? RP_ABSENT : RP_MEASURED;
+        to->time_provenance = isnan(from->time_s) ? RP_ABSENT : from->time_provenance;
     }
     for (size_t i = 0; i < profile->note_count; i++)
         if (rp_report_note(report, error, profile->notes[i].severity, "%s",
@@ -155,12 +155,18 @@ static rp_code copy_frame(const rp_profile *profile, rp_report *report, rp_error
 static rp_code note_device(rp_report *report, size_t d, rp_error *error) {
     const rp_report_device *device = &report->devices[d];
     const char *name = device->name;
+    if (!device->hardware && device->ceiling_count == 0 && !name[0])
+        return rp_report_note(report, error, "warning",
+                              "the capture does not name device %zu, nor say enough to derive its "
+                              "peaks: no kernel on it can be held against a roof; name it with "
+                              "--device",
+                              d);
     if (!device->hardware && device->ceiling_count == 0)
         return rp_report_note(report, error, "warning",
-                              "device %zu%s%s is not in the hardware database and the capture does "
+                              "device %zu %s is not in the hardware database and the capture does "
                               "not say enough to derive it: no kernel on it can be held against a "
                               "roof; name it with --device",
-                              d, name[0] ? " " : "", name);
+                              d, name);
     if (device->hardware && !device->match->device)
         return rp_report_note(
             report, error, "warning",

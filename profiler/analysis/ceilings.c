@@ -203,6 +203,11 @@ static void add_collected(rp_roofs *roofs, const rp_profile_device *seen) {
 
 /* ---- The device ------------------------------------------------------------------------------ */
 
+/* True where the capture says nothing of the device that a row could be found by. */
+static bool nameless(const rp_profile_device *seen) {
+    return !(seen->name && *seen->name) && !(seen->chip && *seen->chip) && seen->cc_major < 0;
+}
+
 static rp_code match_device(const rp_profile_device *seen, const rp_hwdb *hwdb,
                             const rp_analysis_options *options, rp_device_match *match,
                             rp_error *error) {
@@ -226,7 +231,9 @@ static rp_code match_device(const rp_profile_device *seen, const rp_hwdb *hwdb,
     rp_error ignored = {0};
     if (rp_hwdb_match(hwdb, &identity, match, &ignored) != RP_OK) {
         memset(match, 0, sizeof *match);
-        snprintf(match->how, sizeof match->how, "not found in the hardware database");
+        snprintf(match->how, sizeof match->how, "%s",
+                 nameless(seen) ? "not named in the capture"
+                                : "not found in the hardware database");
     }
     return RP_OK;
 }

@@ -83,10 +83,6 @@ static double change(double base, double now) {
     return base > 0 ? (now - base) / base : NAN;
 }
 
-static double or_zero(double value) {
-    return isnan(value) ? 0 : value;
-}
-
 static void measure(const rp_diff *diff, rp_diff_kernel *kernel) {
     const rp_report_kernel *base = kernel->base, *now = kernel->now;
     double base_share = base ? base->time_s / diff->base->gpu_sum_s : 0;
@@ -94,8 +90,8 @@ static void measure(const rp_diff *diff, rp_diff_kernel *kernel) {
     kernel->time = kernel->mean = kernel->time_low = kernel->time_high = NAN;
     kernel->mean_low = kernel->mean_high = NAN;
     kernel->flops = kernel->bytes = kernel->launches = NAN;
-    kernel->share = fmax(or_zero(base_share), or_zero(now_share));
-    kernel->time_delta_s = (now ? or_zero(now->time_s) : 0) - (base ? or_zero(base->time_s) : 0);
+    kernel->share = fmax(base_share, now_share); /* of the side that knows it */
+    kernel->time_delta_s = (now ? now->time_s : 0) - (base ? base->time_s : 0);
     if (!base || !now)
         return;
     kernel->time = change(base->time_s, now->time_s);
@@ -245,7 +241,9 @@ static bool find_renames(rp_diff *diff, bool follow, int64_t *pairs, bool *taken
 static int by_delta(const void *left, const void *right) {
     const rp_diff_kernel *a = left, *b = right;
     double x = fabs(a->time_delta_s), y = fabs(b->time_delta_s);
-    if (x != y)
+    if (isnan(x) != isnan(y))
+        return isnan(x) ? 1 : -1; /* not known goes last */
+    if (x != y && !isnan(x))
         return x < y ? 1 : -1;
     const rp_report_kernel *k = a->base ? a->base : a->now, *l = b->base ? b->base : b->now;
     return strcmp(k->name, l->name);

@@ -17,7 +17,7 @@ typedef struct rp_diff_kernel {
     double time_low, time_high;    /* interval of the change of total time; NaN without spread */
     double mean_low, mean_high;    /* of the change of the mean */
     double flops, bytes, launches; /* of totals; bytes: DRAM */
-    double time_delta_s;           /* now - base, one that is not there counting 0 */
+    double time_delta_s;           /* now - base, one that is not there counting 0; NaN */
     double share;                  /* larger of the two shares of kernel time */
     bool bound_changed;
 } rp_diff_kernel;

@@ -118,8 +118,11 @@ static void hold_levels(rp_report_kernel *kernel, const rp_roofs *roofs) {
              kernel->bytes_provenance);
 }
 
-static void hold_flops(rp_report_kernel *kernel, const rp_roofs *roofs) {
+static void hold_flops(const rp_group *group, rp_report_kernel *kernel, const rp_roofs *roofs) {
     char key[32];
+    bool ops = group->q[RP_Q_OPS_INT32_VECTOR].n > 0;
+    rp_provenance integer =
+        rp_group_provenance(group, ops ? RP_Q_OPS_INT32_VECTOR : RP_Q_INST_INTEGER);
     for (int path = 0; path < RP_PATHS; path++)
         for (int p = 0; p < RP_PRECISIONS; p++) {
             double flops = kernel->flops[p][path];
@@ -130,7 +133,7 @@ static void hold_flops(rp_report_kernel *kernel, const rp_roofs *roofs) {
                      rp_path_name((rp_hw_path)path));
             rp_evidence *e =
                 hold(kernel, roofs, key, true, flops, p >= RP_INT8 && p <= RP_INT32 ? "op" : "flop",
-                     kernel->flops_provenance);
+                     p == RP_INT32 ? integer : kernel->flops_provenance);
             /* multiply-adds run on another pipe beside the integer one: a mix passes its peak */
             if (e && p == RP_INT32)
                 e->upper_bound = true;
@@ -151,10 +154,13 @@ static void hold_arithmetic_instructions(const rp_group *group, rp_report_kernel
     double fp32 = sum3(group, RP_Q_INST_FP32_ADD, RP_Q_INST_FP32_MUL, RP_Q_INST_FP32_FMA);
     double fp16 = sum3(group, RP_Q_INST_FP16_ADD, RP_Q_INST_FP16_MUL, RP_Q_INST_FP16_FMA);
     double threads = rp_group_total(group, RP_Q_THREAD_INSTS);
-    if (isnan(fp64))
+    rp_provenance fp64_known = rp_group_provenance(group, RP_Q_INST_FP64);
+    if (isnan(fp64)) {
         fp64 = sum3(group, RP_Q_INST_FP64_ADD, RP_Q_INST_FP64_MUL, RP_Q_INST_FP64_FMA);
+        fp64_known = kernel->flops_provenance;
+    }
     if (fp64 > 0)
-        hold(kernel, roofs, "fp64_insts", true, fp64 / lanes, "inst", kernel->flops_provenance);
+        hold(kernel, roofs, "fp64_insts", true, fp64 / lanes, "inst", fp64_known);
     if (fp32 > 0)
         hold(kernel, roofs, "fp32_insts", true, fp32 / lanes, "inst", kernel->flops_provenance);
     /* below a tenth they may be register moves, which also run elsewhere */
@@ -248,7 +254,7 @@ void rp_evidence_make(const rp_group *group, const rp_roofs *roofs, rp_report_ke
     hold_levels(kernel, roofs);
     hold_quantity(group, kernel, roofs, "lsu_requests", false, RP_Q_LSU_REQUESTS, "inst");
     hold_quantity(group, kernel, roofs, "wavefronts", false, RP_Q_L1_WAVEFRONTS, "wavefront");
-    hold_flops(kernel, roofs);
+    hold_flops(group, kernel, roofs);
     hold_arithmetic_instructions(group, kernel, roofs);
     hold_quantity(group, kernel, roofs, "issue", true, RP_Q_WARP_INSTS, "inst");
     hold_integer(group, kernel, roofs);

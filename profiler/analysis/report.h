@@ -143,7 +143,8 @@ typedef struct rp_report {
     double gpu_sum_s;  /* sum of kernel times */
     double wall_s;
     double time_share_by_bound[RP_BOUNDS]; /* of the sum of kernel times: they add up to 1 */
-    double time_lost_by_bound[RP_BOUNDS];  /* s; kernels whose loss is not known are left out */
+    double time_lost_by_bound[RP_BOUNDS];  /* s; kernels whose loss is not known are left out; NaN
+                                              where it is known of none of those with the bound */
     double capacity, bandwidth, compute;   /* utilisations over all devices; NaN unknown */
     double utilisation_time_s;             /* that they are taken over: span, else kernel time */
     double counted_share;                  /* of kernel time: how much of it has FLOPs and bytes */

@@ -128,7 +128,7 @@ static bool flops_missing(const rp_report *report) {
 /* The sums over kernels; all FLOPs that were counted (NaN none). */
 static double over_kernels(rp_report *report) {
     double counted = 0, flops = NAN;
-    bool timed = false;
+    bool timed = false, lost_known[RP_BOUNDS] = {0}, lost_missing[RP_BOUNDS] = {0};
     for (size_t i = 0; i < report->kernel_count; i++) {
         const rp_report_kernel *kernel = &report->kernels[i];
         double time = or_zero(kernel->time_s);
@@ -136,6 +136,8 @@ static double over_kernels(rp_report *report) {
         report->gpu_sum_s += time;
         report->time_share_by_bound[kernel->bound] += time;
         report->time_lost_by_bound[kernel->bound] += or_zero(kernel->time_lost_s);
+        lost_known[kernel->bound] = lost_known[kernel->bound] || !isnan(kernel->time_lost_s);
+        lost_missing[kernel->bound] = lost_missing[kernel->bound] || isnan(kernel->time_lost_s);
         if (!isnan(kernel->flops_total) && !kernel->flops_lower_bound &&
             !isnan(kernel->bytes[RP_DRAM]))
             counted += time;
@@ -145,6 +147,9 @@ static double over_kernels(rp_report *report) {
     }
     for (int b = 0; b < RP_BOUNDS && report->gpu_sum_s > 0; b++)
         report->time_share_by_bound[b] /= report->gpu_sum_s;
+    for (int b = 0; b < RP_BOUNDS; b++)
+        if (lost_missing[b] && !lost_known[b])
+            report->time_lost_by_bound[b] = NAN;
     report->counted_share = report->gpu_sum_s > 0 ? counted / report->gpu_sum_s : NAN;
     if (!timed)
         forget_times(report);

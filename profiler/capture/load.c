@@ -130,7 +130,8 @@ static rp_code take_copy(rp_loader *l, sqlite3_stmt *row) {
     *copy = (rp_copy_total){.device = (size_t)device,
                             .count = count > 0 ? (uint64_t)count : 0,
                             .bytes = rp_column_real(row, 3),
-                            .time_s = rp_column_real(row, 4)};
+                            .time_s = rp_column_real(row, 4),
+                            .time_provenance = rp_column_provenance(row, 5)};
     column_word(row, 1, copy->kind, sizeof copy->kind);
     return RP_OK;
 }
@@ -244,7 +245,11 @@ static const rp_table_reader always[] = {
      take_device},
     {"SELECT device, kind, precision, path, level, rate, provenance FROM ceilings", take_ceiling},
     {"SELECT severity, text FROM notes ORDER BY id", take_note},
-    {"SELECT device, kind, count, bytes, time_s FROM copy_summaries", take_copy},
+    /* copies of a kind on a device come from one source: the first that has a time tells which */
+    {"SELECT s.device, s.kind, s.count, s.bytes, s.time_s, (SELECT c.time_provenance FROM copies c"
+     " WHERE c.device = s.device AND c.kind = s.kind AND c.end_ns IS NOT NULL LIMIT 1)"
+     " FROM copy_summaries s",
+     take_copy},
     {"SELECT id, coalesce(demangled, name), short_name FROM kernels ORDER BY id", take_kernel},
     {"SELECT id, kernel, grid_x, grid_y, grid_z, block_x, block_y, block_z, registers,"
      " shared_static, shared_dynamic FROM configs ORDER BY id",

@@ -6,6 +6,7 @@
 #include "capture/copy.h"
 #include "capture/name.h"
 #include "support/array.h"
+#include "support/units.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -373,7 +374,7 @@ static rp_code check_matches(merger *m) {
         return RP_OK;
     return rp_fail(m->error, RP_INPUT,
                    "no launch of one capture is in the other (by kernel name%s and order): they "
-                   "are not of the same program",
+                   "are not of the same program, or not of the same input",
                    m->shapes ? ", grid" : "");
 }
 
@@ -448,11 +449,14 @@ rp_code rp_capture_join(rp_capture *const *ranks, size_t n, rp_capture *into, rp
         rp_copier_free(&copier);
     }
     into->writer->device_namespace = 0;
-    if (code == RP_OK && s.count > 1)
+    if (code == RP_OK && s.count > 1) {
+        char least[32], most[32];
         code = rp_capture_add_note(into, "info", error,
-                                   "%zu processes spend %.6g s (least) to %.6g s (most, %s) in "
-                                   "kernels that are no collectives, %.1f %% above the mean",
-                                   s.count, s.least_s, s.most_s, s.slowest,
+                                   "%zu processes spend %s (least) to %s (most, %s) in kernels "
+                                   "that are no collectives, %.1f %% above the mean",
+                                   s.count, rp_format_time(least, sizeof least, s.least_s),
+                                   rp_format_time(most, sizeof most, s.most_s), s.slowest,
                                    100 * (s.most_s / (s.sum_s / (double)s.count) - 1));
+    }
     return code;
 }

@@ -85,6 +85,7 @@ typedef struct rp_copy_total {
     char kind[16]; /* HtoD DtoH DtoD PtoP HtoH memset */
     uint64_t count;
     double bytes, time_s; /* NaN not known */
+    rp_provenance time_provenance;
 } rp_copy_total;
 
 typedef struct rp_profile_note {

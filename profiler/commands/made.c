@@ -23,6 +23,17 @@ static size_t count_kernels(const rp_profile *profile) {
     return kernels;
 }
 
+/* Reports say it themselves, unless --device was given; who imports should know it now. */
+static void say_nameless(const rp_profile *profile) {
+    for (size_t i = 0; i < profile->device_count; i++) {
+        const rp_profile_device *device = &profile->devices[i];
+        if (!(device->name && *device->name) && !(device->pci_id && *device->pci_id))
+            printf("warning: device %zu has no name there: give it with --device in reports and "
+                   "plots (the compute capability alone does not tell the memory bandwidth)\n",
+                   i);
+    }
+}
+
 static void print_text(const char *path, const rp_profile *profile) {
     char launches[40];
     size_t kernels = count_kernels(profile), devices = profile->device_count;
@@ -37,6 +48,7 @@ static void print_text(const char *path, const rp_profile *profile) {
         printf("%s: %s\n", note->severity, text ? text : "");
         free(text);
     }
+    say_nameless(profile);
 }
 
 static void print_json(const char *path, const rp_profile *profile) {

@@ -84,7 +84,7 @@ struct ncu_store {
 
     uint64_t launches, values, missing, texts, unreadable, unscaled, recovered, estimated,
         unrecoverable;
-    uint64_t invalid, repeated, times_late, nameless_devices;
+    uint64_t invalid, repeated, times_late;
     char unrecoverable_example[200], unreadable_example[64];
 };
 
@@ -426,8 +426,6 @@ static rp_code end_device(ncu_store *store, rp_error *error) {
                  (unsigned)(pci >> 16));
     d->pci_id = store->pci_id[0] ? store->pci_id : NULL;
     d->name = store->device_name[0] ? store->device_name : NULL;
-    if (!d->name)
-        store->nameless_devices++;
 
     char key[512];
     int n = snprintf(key, sizeof key, "%lld %d.%d %.255s", (long long)d->ordinal, d->cc_major,
@@ -814,12 +812,6 @@ static rp_code note_launches(ncu_store *store, rp_error *error) {
                                    "used; import the two runs as two files, times first",
                                    store->path, (unsigned long long)store->times_late,
                                    rp_plural(store->times_late, "launch", "launches"));
-    if (!code && store->nameless_devices)
-        code =
-            rp_capture_add_note(store->capture, "warning", error,
-                                "%s does not name its device: give it with --device (the compute "
-                                "capability alone does not tell the memory bandwidth)",
-                                store->path);
     return code;
 }
 

@@ -12,6 +12,7 @@
 #include "importers/nvprof_text.h"
 #include "importers/rows.h"
 #include "support/text.h"
+#include "support/units.h"
 #include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
@@ -368,10 +369,12 @@ static rp_code take_summary(import *in, const rp_row *row, rp_error *error) {
         in->odd_rows++;
         return RP_OK;
     }
-    if (!strncmp(name, "[CUDA ", 6))
+    if (!strncmp(name, "[CUDA ", 6)) {
+        char total[32];
         return rp_capture_add_note(in->capture, "info", error,
-                                   "%s: %s: %" PRId64 " calls, %.6g s in all", in->path, name,
-                                   calls, time);
+                                   "%s: %s: %" PRId64 " calls, %s in all", in->path, name, calls,
+                                   rp_format_time(total, sizeof total, time));
+    }
     if (!(time > 0) || time / (double)calls > longest_s) {
         in->invalid += calls < rp_expand_limit ? (uint64_t)calls : 1;
         return RP_OK;

@@ -255,6 +255,33 @@ static void csv_evidence(FILE *file, const rp_report *report, size_t shown) {
     rp_table_free(table);
 }
 
+/* Was anything counted that a ceiling can be held against? */
+static bool has_evidence(const rp_report_kernel *kernel) {
+    for (size_t i = 0; i < kernel->evidence_count; i++)
+        if (!isnan(kernel->evidence[i].time_s) || !isnan(kernel->evidence[i].work))
+            return true;
+    return false;
+}
+
+static const char no_evidence[] =
+    "Nothing was counted that a ceiling could be held against. With counters, on an emulated "
+    "device, or with what is known of its work (--work FILE), it can be judged.";
+
+/* The ceilings of a kernel; one sentence where a table would hold dashes alone. */
+static void print_ceilings(FILE *file, const rp_report_kernel *kernel,
+                           const rp_print_options *options) {
+    if (has_evidence(kernel)) {
+        rp_table *table = rp_evidence_table(kernel, 1);
+        rp_table_print(table, file, options->format, options->style);
+        rp_table_free(table);
+    } else if (options->format == RP_FORMAT_TEXT) {
+        fputs("   ", file);
+        wrap(file, no_evidence, 3, options->style.width);
+    } else {
+        fprintf(file, options->format == RP_FORMAT_HTML ? "<p>%s</p>\n" : "%s\n", no_evidence);
+    }
+}
+
 void rp_print_evidence(FILE *file, const rp_report *report, const rp_print_options *options) {
     size_t shown = shown_kernels(report, options);
     if (options->format == RP_FORMAT_JSON) {
@@ -269,7 +296,6 @@ void rp_print_evidence(FILE *file, const rp_report *report, const rp_print_optio
         rp_html_start(file, report->source, "Evidence of the verdicts");
     for (size_t i = 0; i < shown; i++) {
         const rp_report_kernel *kernel = &report->kernels[i];
-        rp_table *table = rp_evidence_table(kernel, 1);
         char *name = rp_text_printable(kernel->short_name, strlen(kernel->short_name));
         if (options->format == RP_FORMAT_TEXT) {
             text_verdict(file, report, kernel);
@@ -283,8 +309,7 @@ void rp_print_evidence(FILE *file, const rp_report *report, const rp_print_optio
             fputs("</h2>\n", file);
         }
         free(name);
-        rp_table_print(table, file, options->format, options->style);
-        rp_table_free(table);
+        print_ceilings(file, kernel, options);
         if (i + 1 < shown)
             fputc('\n', file);
     }

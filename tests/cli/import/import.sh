@@ -43,6 +43,10 @@ gzip run.pt.trace.json
 expect 0 import run.pt.trace.json.gz
 [ -f run.roof ] || fail 'run.pt.trace.json.gz makes run.roof'
 rm run.*
+expect 0 import "$golden/ncu/gene_v100.csv" -o nameless.roof
+grep -q '^warning: device 0 has no name there: give it with --device' out ||
+    fail "no word on the device's name: $(cat out)"
+rm nameless.roof
 expect 0 import "$golden/ncu/gene_v100.csv" -o 'x%%%p.roof' --format json
 ls x%*.roof >/dev/null || fail 'no x%PID.roof'
 json 'd["schema"] == "roofprof.capture/1" and d["launches"] > 0 and d["kernels"] > 0'

@@ -159,6 +159,25 @@ sed -n 5p out | grep -q gemm || fail 'void gemm comes last by name'
 expect 0 profile.csv -d A100-SXM4-40GB --explain --kernel '*gemm*'
 says 'fp32_insts'
 says 'not counted'
+# where nothing was counted one sentence stands for a table of dashes; data formats keep the rows
+{ header; launch 0 timed 64 100000 '' ''; } >times.csv
+for format in text md html; do
+    expect 0 times.csv -d A100-SXM4-40GB --explain -f $format
+    tr -s ' \n' ' ' <out >flat
+    grep -qF 'Nothing was counted that a ceiling could be held against.' flat ||
+        fail "$format: no word on what is missing: $(cat out)"
+    grep -qF 'not counted' out && fail "$format: rows of dashes: $(cat out)"
+done
+expect 0 times.csv -d A100-SXM4-40GB --explain -f csv
+says 'fp32_vector'
+# who names the device is not told to; who does not is, once
+expect 0 times.csv -d A100-SXM4-40GB
+grep -q -e '--device (' out && fail "still asks for --device: $(cat out)"
+expect 0 times.csv
+tr -s ' \n' ' ' <out | grep -qF 'warning: the capture does not name device 0' ||
+    fail "no word on the device: $(cat out)"
+[ "$(grep -c '^warning' out)" = 1 ] || fail "one warning is enough: $(cat out)"
+
 expect 0 profile.csv -d A100-SXM4-40GB --explain -k saxpy -f json
 grep -q '"evidence"' out || fail 'evidence in JSON'
 expect 3 profile.csv -d A100-SXM4-40GB --kernel 'no such*'

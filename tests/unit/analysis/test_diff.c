@@ -203,6 +203,52 @@ static void small_kernels_fail_no_gate(void **state) {
     assert_true(fails("time>5%", 0));
 }
 
+/* A time that is not known is no zero: no change of time follows from it, it goes last, and a gate
+ * on something else looks at the kernel however small its share may be. */
+static void times_that_are_not_known(void **state) {
+    (void)state;
+    fixture_set(fixture_kernel(&base, "untimed", 1, NAN), RP_Q_DRAM_BYTES, 1e9);
+    fixture_set(fixture_kernel(&now, "untimed", 1, NAN), RP_Q_DRAM_BYTES, 3e9);
+    fixture_kernel(&base, "lost", 1, 5e-3);
+    fixture_kernel(&now, "lost", 1, NAN);
+    fixture_kernel(&base, "small", 1, 1e-3);
+    fixture_kernel(&now, "small", 1, 1.1e-3);
+    compare(false);
+    assert_string_equal(diff.kernels[0].base->name, "small");
+    assert_unknown(find("untimed")->time_delta_s);
+    assert_unknown(find("untimed")->time);
+    assert_unknown(find("untimed")->share);
+    assert_unknown(find("untimed")->mean_low);
+    assert_unknown(find("untimed")->mean_high);
+    assert_unknown(find("lost")->time_delta_s);
+    assert_near(find("lost")->share, 5.0 / 6, 1e-12); /* of the side that knows it */
+    assert_true(fails("bytes>150%", 0.5));
+    assert_false(fails("bytes>250%", 0.5));
+}
+
+/* Two and three launches a side: Student's exact points (12.706 of 1 degree, 4.303 of 2, 2.776 of
+ * 4). A kernel on one side only has no interval. */
+static void few_launches(void **state) {
+    (void)state;
+    fixture_kernel(&base, "gone", 1, 1e-3);
+    rp_group *g = fixture_kernel(&now, "k", 2, NAN);
+    /* no spread at the base: all the uncertainty is the other side's */
+    g->time = (rp_stat){.n = 2, .sum = 24, .min = 11, .max = 13, .sum_squares = 290};
+    g = fixture_kernel(&base, "k", 2, 10);
+    compare(false);
+    const rp_diff_kernel *k = find("k");
+    assert_near(k->mean, 0.2, 1e-12);
+    assert_near(k->mean_high - k->mean, 12.7062 * 1 / 10, 1e-3);
+    assert_near(k->mean - k->mean_low, 12.7062 * 1 / 10, 1e-3);
+    with_spread(&base, "both", 2, 10, 1);
+    with_spread(&now, "both", 2, 12, 1);
+    compare(false);
+    k = find("both");
+    assert_near(k->mean_high - k->mean, 4.3027 * sqrt(2) / 10, 1e-3);
+    assert_unknown(find("gone")->mean_low);
+    assert_unknown(find("gone")->mean_high);
+}
+
 static void changed_verdict(void **state) {
     (void)state;
     fixture_set(fixture_kernel(&base, "k", 1, 1e-3), RP_Q_DRAM_BYTES, 1.4e9);
@@ -254,6 +300,8 @@ int main(void) {
         TEST(came_and_went),
         TEST(renames),
         TEST(small_kernels_fail_no_gate),
+        TEST(times_that_are_not_known),
+        TEST(few_launches),
         TEST(changed_verdict),
         TEST(a_gate_must_have_something_to_judge),
         TEST(gates_that_are_none),

@@ -88,6 +88,23 @@ static void parts_are_a_lower_bound(void **state) {
     assert_int_equal(k->note_count, 2);
 }
 
+/* FLOPs are known as badly as the worst of what they were made of, and from as few launches. */
+static void the_worst_part_is_the_provenance(void **state) {
+    (void)state;
+    rp_group *g = fixture_kernel(&f, "k", 4, 1e-3);
+    fixture_set(g, RP_Q_INST_FP32_ADD, 1);
+    fixture_set(g, RP_Q_INST_FP32_MUL, 1);
+    fixture_set(g, RP_Q_INST_FP32_FMA, 1);
+    assert_int_equal(only()->flops_provenance, RP_COUNTED);
+    assert_int_equal(only()->launches_counted, 4);
+    g->provenance[RP_Q_INST_FP32_MUL] = RP_MODELLED;
+    assert_int_equal(only()->flops_provenance, RP_MODELLED);
+    g->q[RP_Q_INST_FP32_FMA] = (rp_stat){.n = 2, .sum = 2, .min = 1, .max = 1, .sum_squares = 2};
+    const rp_report_kernel *k = only();
+    assert_int_equal(k->launches_counted, 2);
+    assert_true(k->flops_total == 4 + 4 + 8);
+}
+
 static void sampled_launches_are_scaled_and_say_so(void **state) {
     (void)state;
     rp_group *g = fixture_kernel(&f, "k", 10, 1e-3);
@@ -125,6 +142,8 @@ static void no_dram_traffic(void **state) {
     const rp_report_kernel *k = only();
     assert_unknown(k->intensity[RP_DRAM]);
     assert_int_equal(k->side, RP_SIDE_COMPUTE);
+    assert_int_equal(k->note_count, 1);
+    assert_non_null(strstr(k->notes[0], "no DRAM traffic at all"));
 }
 
 static void first_launch_is_left_out_of_means(void **state) {
@@ -149,6 +168,7 @@ int main(void) {
         TEST(factors),
         TEST(unknown_is_not_zero),
         TEST(parts_are_a_lower_bound),
+        TEST(the_worst_part_is_the_provenance),
         TEST(sampled_launches_are_scaled_and_say_so),
         TEST(levels),
         TEST(no_dram_traffic),

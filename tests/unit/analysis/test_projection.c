@@ -86,6 +86,36 @@ static void precision_that_is_not_there(void **state) {
     assert_unknown(p.likely_s);
 }
 
+/* What is no roof here is none there: neither an upper bound nor the exporter's percentage. A time
+ * that only such a percentage explains cannot be carried over. */
+static void upper_bounds_and_percentages_are_no_roofs(void **state) {
+    (void)state;
+    rp_group *g = fixture_kernel(&f, "k", 1, 1e-3);
+    fixture_set(g, RP_Q_DRAM_BYTES, 0.8e-3 * 1555.2e9);
+    fixture_set(g, RP_Q_OPS_INT32_VECTOR, 5e-3 * 108 * 1.41e9 * 64);
+    fixture_set(g, RP_Q_FRACTION_DRAM, 0.85);
+    rp_projection p = project("k", "A100-SXM4-40GB");
+    assert_near(p.low_s, 0.8e-3, 0.002e-3);
+    assert_near(p.likely_s, 0.8e-3 / 0.85, 0.002e-3);
+    g = fixture_kernel(&f, "percentage", 1, 1e-3);
+    fixture_set(g, RP_Q_DRAM_BYTES, 0.1e-3 * 1555.2e9);
+    fixture_set(g, RP_Q_FRACTION_DRAM, 0.85);
+    p = project("percentage", "A100-SXM4-40GB");
+    assert_near(p.low_s, 0.1e-3, 0.001e-3);
+    assert_unknown(p.likely_s);
+}
+
+/* Modelled times keep their overhead: the same factor above the roof. */
+static void modelled_times_scale_with_the_roof(void **state) {
+    (void)state;
+    rp_group *g = fixture_kernel(&f, "k", 1, 1e-3);
+    fixture_set(g, RP_Q_DRAM_BYTES, 0.8e-3 * 1555.2e9);
+    g->time_provenance = RP_MODELLED;
+    rp_projection p = project("k", "H100-SXM5-80GB");
+    assert_near(p.low_s, 0.8e-3 * 1555.2 / 3352, 0.002e-3);
+    assert_near(p.likely_s, p.low_s / 0.8, 0.002e-3);
+}
+
 static void times_alone_project_to_nothing(void **state) {
     (void)state;
     fixture_kernel(&f, "k", 1, 1e-3);
@@ -104,6 +134,8 @@ int main(void) {
         TEST(side_changes),
         TEST(latency_by_clock_and_sms),
         TEST(precision_that_is_not_there),
+        TEST(upper_bounds_and_percentages_are_no_roofs),
+        TEST(modelled_times_scale_with_the_roof),
         TEST(times_alone_project_to_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -78,6 +78,41 @@ static void a_mean_of_modelled_times_is_modelled(void **state) {
     assert_unknown(k->time_lost_s);
 }
 
+/* Time lost to a bound: of those that know theirs; not known where none does; 0 where there is no
+ * kernel of that bound. */
+static void time_lost_is_not_zero_where_it_is_not_known(void **state) {
+    (void)state;
+    fixture_kernel(&f, "times alone", 1, 1e-3);
+    fixture_analyse(&f);
+    assert_unknown(f.report.time_lost_by_bound[RP_BOUND_UNKNOWN]);
+    assert_true(f.report.time_lost_by_bound[RP_BOUND_MEMORY] == 0);
+    fixture_set(fixture_kernel(&f, "some", 1, 1e-3), RP_Q_DRAM_BYTES, 0.25e-3 * 1555.2e9);
+    fixture_analyse(&f);
+    assert_near(f.report.time_lost_by_bound[RP_BOUND_UNKNOWN], 0.75e-3, 1e-6);
+}
+
+/* Copies are known as the launches beside them are, and carried into the report as they come. */
+static void copies(void **state) {
+    (void)state;
+    rp_copy_total totals[2] = {
+        {.kind = "HtoD", .count = 3, .bytes = 6e9, .time_s = 0.5, .time_provenance = RP_MODELLED},
+        {.kind = "memset", .count = 1, .bytes = 5, .time_s = NAN}};
+    fixture_kernel(&f, "k", 1, 1e-3);
+    f.profile.copies = totals;
+    f.profile.copy_count = 2;
+    fixture_analyse(&f);
+    f.profile.copies = NULL; /* not the profile's to free */
+    f.profile.copy_count = 0;
+    assert_int_equal(f.report.copy_count, 2);
+    const rp_report_copy *copy = f.report.copies;
+    assert_string_equal(copy[0].kind, "HtoD");
+    assert_int_equal(copy[0].count, 3);
+    assert_near(copy[0].bytes_per_s, 12e9, 1);
+    assert_int_equal(copy[0].time_provenance, RP_MODELLED);
+    assert_unknown(copy[1].bytes_per_s);
+    assert_int_equal(copy[1].time_provenance, RP_ABSENT);
+}
+
 static void worst_loss_first(void **state) {
     (void)state;
     fixture_set(fixture_kernel(&f, "efficient", 1, 9e-3), RP_Q_DRAM_BYTES, 9e-3 * 1555e9 * 0.95);
@@ -151,6 +186,11 @@ static void joined_files(void **state) {
     fixture_start(&other, "Tesla V100-SXM2-16GB");
     fixture_kernel(&f, "k", 1, 1e-3);
     fixture_kernel(&other, "k", 1, 5e-3);
+    other.profile.copies = calloc(1, sizeof *other.profile.copies);
+    other.profile.copies[0] = (rp_copy_total){.kind = "DtoH", .count = 1, .bytes = 8, .time_s = 1};
+    other.profile.copy_count = 1;
+    f.profile.wall_s = 2;
+    other.profile.wall_s = 3;
     assert_int_equal(rp_profile_join(&f.profile, &other.profile, &error), RP_OK);
     fixture_end(&other);
     fixture_analyse(&f);
@@ -160,6 +200,9 @@ static void joined_files(void **state) {
     assert_string_equal(f.report.devices[1].chip, "GV100");
     assert_string_equal(f.report.source, "made by hand, made by hand");
     assert_int_equal(f.report.launches, 2);
+    assert_int_equal(f.report.copy_count, 1);
+    assert_int_equal(f.report.copies[0].device, 1); /* as the second file's devices moved */
+    assert_true(f.report.wall_s == 3);              /* they ran side by side */
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -169,6 +212,8 @@ int main(void) {
         TEST(shares),
         TEST(launches_without_a_time),
         TEST(a_mean_of_modelled_times_is_modelled),
+        TEST(time_lost_is_not_zero_where_it_is_not_known),
+        TEST(copies),
         TEST(worst_loss_first),
         TEST(utilisations),
         TEST(unknown_utilisations),

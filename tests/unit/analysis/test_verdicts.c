@@ -191,8 +191,6 @@ static void unknown_without_evidence(void **state) {
     assert_unknown(k->flops_total);
 }
 
-/* Integer work that no FLOP counter shows forbids "latency", but is no roof either: multiply-adds
- * may run on another pipe. */
 /* FLOPs of 0 and nothing else counted: no roof of 0 s, no fraction, no time lost. */
 static void zeros_are_no_roof(void **state) {
     (void)state;
@@ -214,6 +212,8 @@ static void zeros_are_no_roof(void **state) {
     assert_unknown(there.likely_s);
 }
 
+/* Integer work that no FLOP counter shows forbids "latency", but is no roof either: multiply-adds
+ * may run on another pipe. */
 static void integer_upper_bound(void **state) {
     (void)state;
     rp_group *g = streaming("sass", 0, 0.1);

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "scratch.h"
+#include <sqlite3.h>
 
 /* A capture of launches "k:grid:time_ns:bytes ..."; time 0 not known, bytes -1 not counted. */
 typedef struct step {
@@ -186,7 +187,7 @@ static void test_ranks(void **state) {
             if (p.groups[i].q[RP_Q_DRAM_BYTES].n)
                 bytes += p.groups[i].q[RP_Q_DRAM_BYTES].sum;
         assert_true(bytes == 6000);
-        assert_true(has_note(&p, "3 processes spend 1e-06 s (least) to 3e-06 s (most, rank 1)"));
+        assert_true(has_note(&p, "3 processes spend 1.00 µs (least) to 3.00 µs (most, rank 1)"));
         assert_true(has_note(&p, "50.0 % above the mean"));
         int invalid_notes = 0;
         for (size_t i = 0; i < p.note_count; i++)
@@ -200,10 +201,161 @@ static void test_ranks(void **state) {
     }
 }
 
+/* ---- A copy is whole ------------------------------------------------------------------------- */
+
+/* Everything that a capture can hold, no two values alike and none of them absent. */
+static rp_capture *make_everything(const char *path) {
+    rp_capture *capture = create(path);
+    rp_error error;
+    rp_device_record device = {.name = "NVIDIA H100 80GB HBM3",
+                               .chip = "GH100",
+                               .uuid = "GPU-1234",
+                               .pci_id = "10de:2330",
+                               .ordinal = 3,
+                               .cc_major = 9,
+                               .cc_minor = 1,
+                               .sm_count = 132,
+                               .memory_bytes = 80000,
+                               .l2_bytes = 50000,
+                               .memory_bus_bits = 5120,
+                               .sm_clock_hz = 1.98e9,
+                               .memory_clock_hz = 2.6e9,
+                               .emulated = true};
+    rp_capture_ceiling compute = {.compute = true,
+                                  .precision = "fp16",
+                                  .path = "tensor",
+                                  .rate = 9e14,
+                                  .provenance = RP_CALIBRATED};
+    rp_capture_ceiling dram = {.level = "dram", .rate = 3e12, .provenance = RP_MEASURED};
+    rp_process_record process = {.pid = 17, .rank = 2, .name = "train", .host = "node7"};
+    rp_config_record config = {.name = "void ns::gemm<float>(int)",
+                               .name_length = strlen("void ns::gemm<float>(int)"),
+                               .has_shape = true,
+                               .grid = {2, 3, 4},
+                               .block = {32, 5, 6},
+                               .registers = 77,
+                               .shared_static = 1000,
+                               .shared_dynamic = 2000};
+    rp_launch_record launch = RP_LAUNCH_RECORD_INIT;
+    ok(rp_capture_add_device(capture, &device, &launch.device, &error), &error);
+    ok(rp_capture_add_ceiling(capture, launch.device, &compute, &error), &error);
+    ok(rp_capture_add_ceiling(capture, launch.device, &dram, &error), &error);
+    ok(rp_capture_add_process(capture, &process, &launch.process, &error), &error);
+    ok(rp_capture_add_range(capture, -1, "step", 100, 90000, &launch.range, &error), &error);
+    ok(rp_capture_add_range(capture, launch.range, "forward", 200, 80000, &launch.range, &error),
+       &error);
+    ok(rp_capture_add_config(capture, &config, &launch.config, &error), &error);
+    launch.context = 8;
+    launch.stream = 9;
+    launch.correlation = 10;
+    launch.graph_node = 11;
+    launch.time_provenance = RP_MODELLED;
+    launch.cache = RP_CACHE_COLD;
+    for (int i = 0; i < 3; i++) {
+        launch.start_ns = 1000 + 1000 * i;
+        launch.end_ns = launch.start_ns + 300 + i;
+        int64_t id = add_launch(capture, &launch), bad;
+        add_counter(capture, id, "dram__bytes.sum", 64 + i);
+        add_quantity(capture, id, RP_Q_INST_FP32_FMA, 1e3 + i);
+        ok(rp_capture_metric(capture, "own.metric", "byte", &bad, &error), &error);
+        ok(rp_capture_add_counter(capture, id, bad, 5 + i, RP_ESTIMATED, &error), &error);
+    }
+    ok(rp_capture_add_copy(capture,
+                           &(rp_copy_record){.device = launch.device,
+                                             .process = launch.process,
+                                             .stream = 12,
+                                             .correlation = 13,
+                                             .kind = "HtoD",
+                                             .bytes = 4096,
+                                             .start_ns = 5000,
+                                             .end_ns = 5100,
+                                             .time_provenance = RP_MODELLED},
+                           &error),
+       &error);
+    ok(rp_capture_add_memory(capture,
+                             &(rp_memory_record){.device = launch.device,
+                                                 .process = launch.process,
+                                                 .time_ns = 500,
+                                                 .address = 0x7000,
+                                                 .bytes = 777,
+                                                 .kind = "device"},
+                             &error),
+       &error);
+    ok(rp_capture_add_note(capture, "warning", &error, "mind the gap"), &error);
+    ok(rp_capture_set_wall_time(capture, 1.5, &error), &error);
+    finish(capture);
+    return capture;
+}
+
+static sqlite3 *open_plain(const char *path) {
+    sqlite3 *db;
+    assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
+    return db;
+}
+
+/* All rows of TABLE as text, the caller's to free. */
+static char *rows_of(sqlite3 *db, const char *table) {
+    char *text = NULL, *sql = sqlite3_mprintf("SELECT * FROM \"%w\"", table);
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    sqlite3_stmt *row;
+    assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &row, NULL), SQLITE_OK);
+    while (sqlite3_step(row) == SQLITE_ROW) {
+        for (int c = 0; c < sqlite3_column_count(row); c++) {
+            const unsigned char *value = sqlite3_column_text(row, c);
+            fprintf(out, "%s=%s ", sqlite3_column_name(row, c),
+                    value ? (const char *)value : "NULL");
+        }
+        fputc('\n', out);
+    }
+    fclose(out);
+    sqlite3_finalize(row);
+    sqlite3_free(sql);
+    return text;
+}
+
+/* Joining one capture copies it: every row of every table but what tells who made the file. */
+static void test_a_copy_is_whole(void **state) {
+    (void)state;
+    rp_capture *from = make_everything("from.roof"), *into = create("into.roof");
+    rp_error error;
+    ok(rp_capture_join(&from, 1, into, &error), &error);
+    finish(into);
+    rp_profile p = load(into, NULL, RP_BY_KERNEL);
+    assert_int_equal(p.copies[0].time_provenance, RP_MODELLED);
+    assert_true(p.devices[0].emulated);
+    rp_profile_free(&p);
+    rp_capture_close(into);
+    rp_capture_close(from);
+    sqlite3 *a = open_plain("from.roof"), *b = open_plain("into.roof");
+    sqlite3_stmt *table;
+    int tables = 0;
+    assert_int_equal(sqlite3_prepare_v2(a, "SELECT name FROM sqlite_schema WHERE type = 'table'",
+                                        -1, &table, NULL),
+                     SQLITE_OK);
+    while (sqlite3_step(table) == SQLITE_ROW) {
+        const char *name = (const char *)sqlite3_column_text(table, 0);
+        char *before = rows_of(a, name), *after = rows_of(b, name);
+        if (strcmp(name, "meta") != 0 && strcmp(before, after) != 0)
+            fail_msg("%s: copied\n%sis\n%s", name, before, after);
+        assert_true(*before); /* a table of nothing would show nothing */
+        tables++;
+        free(before);
+        free(after);
+    }
+    assert_true(tables >= 17);
+    sqlite3_finalize(table);
+    sqlite3_close(a);
+    sqlite3_close(b);
+    unlink("from.roof");
+    unlink("into.roof");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_times_and_counts),  cmocka_unit_test(test_sampled_counts),
         cmocka_unit_test(test_disagreement),      cmocka_unit_test(test_without_shapes),
-        cmocka_unit_test(test_nothing_in_common), cmocka_unit_test(test_ranks)};
+        cmocka_unit_test(test_nothing_in_common), cmocka_unit_test(test_ranks),
+        cmocka_unit_test(test_a_copy_is_whole)};
     return cmocka_run_group_tests(tests, scratch_set_up, scratch_tear_down);
 }
