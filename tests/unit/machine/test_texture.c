@@ -829,6 +829,26 @@ static void test_not_there(void **state) {
     }
 }
 
+/* The fuzzer's seed: every form decodes, so that the first one's handle is what is wrong. */
+static void test_every_form(void **state) {
+    (void)state;
+    static char text[32768];
+    FILE *file = fopen(ROOFPROF_SOURCE_DIR "/tests/fuzz/corpus/ptx/textures.ptx", "r");
+    assert_non_null(file);
+    text[fread(text, 1, sizeof text - 1, file)] = 0;
+    fclose(file);
+    bench b = open_bench(text, false);
+    const uint64_t none = 0;
+    const void *parameters[] = {&none, NULL};
+    emu_fault fault = {0};
+    const emu_status status =
+        bench_try(b.device, b.module, "every", (bench_shape){.grid = 1, .block = 1}, parameters,
+                  NULL, &fault);
+    if (status != EMU_ILLEGAL_ADDRESS || !strstr(fault.message, "names none"))
+        fail_msg("%s", fault.message);
+    close_bench(&b);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_forms),      cmocka_unit_test(test_counts),
@@ -837,6 +857,7 @@ int main(void) {
         cmocka_unit_test(test_references), cmocka_unit_test(test_samplers),
         cmocka_unit_test(test_queries),    cmocka_unit_test(test_bad_handles),
         cmocka_unit_test(test_traps),      cmocka_unit_test(test_not_there),
+        cmocka_unit_test(test_every_form),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -302,12 +302,54 @@ static void test_lexer(void **unused) {
     }
 }
 
+/* References to textures, what a sampler says, and a predicate beside a vector of results. */
+static void test_textures(void **unused) {
+    (void)unused;
+    ptx_error error;
+    ptx_module *m =
+        parse(".version 8.0\n.target sm_80, texmode_independent\n.address_size 64\n"
+              ".global .texref image = { width = 64, normalized_coords = 1 };\n"
+              ".global .samplerref s = { addr_mode_0 = mirror, addr_mode_2 = clamp_ogl,\n"
+              "  filter_mode = linear, force_unnormalized_coords = 1 };\n.global .surfref a, b;\n"
+              ".entry k() { .reg .f32 %f<4>; .reg .pred %p<2>;\n"
+              "tex.1d.v4.f32.f32 {%f0, %f1, %f2, _}|%p1, [image, s, {%f3}]; ret; }\n");
+    const ptx_variable *v = variable(m, "s");
+    ptx_sampler said;
+    assert_true(v->sampler && v->bytes == 8 && v->initial_bytes == sizeof said);
+    memcpy(&said, v->initial, sizeof said);
+    assert_int_equal(said.address[0], PTX_ADDRESS_MIRROR);
+    assert_int_equal(said.address[1], 0);
+    assert_int_equal(said.address[2], PTX_ADDRESS_CLAMP);
+    assert_int_equal(said.filter, PTX_FILTER_LINEAR);
+    assert_int_equal(said.unnormalized, 1);
+    v = variable(m, "image");
+    assert_true(!v->sampler && v->bytes == 8 && v->initial_bytes == 0);
+    assert_int_equal(variable(m, "b")->type, PTX_OPAQUE);
+    ptx_function *k = function(m, "k");
+    assert_true(ptx_parse_body(m, k, &error));
+    const ptx_instruction *in = &k->body->instruction[0];
+    assert_int_equal(in->operand[0].kind, PTX_OPERAND_VECTOR);
+    assert_non_null(in->operand[0].second);
+    assert_int_equal(k->body->register_type[in->operand[0].second->reg], PTX_PRED);
+    assert_int_equal(in->operand[1].count, 3);
+    ptx_module_free(m);
+    static const char *const wrong[] = {"= { addr_mode_0 }", "= { addr_mode_0 = }", "= 5",
+                                        "= { filter_mode = linear", "= { { } }"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        char text[256];
+        snprintf(text, sizeof text, ".version 8.0\n.target sm_80\n.global .samplerref s %s;\n",
+                 wrong[i]);
+        assert_null(ptx_parse(text, strlen(text), &error));
+        assert_true(error.line > 0);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_lexer),     cmocka_unit_test(test_variables),
-        cmocka_unit_test(test_functions), cmocka_unit_test(test_body),
-        cmocka_unit_test(test_refusals),  cmocka_unit_test(test_prefixes),
-        cmocka_unit_test(test_mutations),
+        cmocka_unit_test(test_functions), cmocka_unit_test(test_textures),
+        cmocka_unit_test(test_body),      cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_prefixes),  cmocka_unit_test(test_mutations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
