@@ -140,7 +140,7 @@ int emu_run_texture(emu_warp *w, const emu_op *o) {
     current at = {0};
     EACH_LANE(w->mask) {
         emu_fetch f = {.gather = op->form == TEXTURE_GATHER, .component = op->component};
-        emu_touched mine = {.count = 0};
+        emu_touched mine;
         emu_sampler own;
         uint32_t value[4];
         const int status = find_object(w, o, l, &at);
@@ -158,13 +158,14 @@ int emu_run_texture(emu_warp *w, const emu_op *o) {
             apply_sampler(w, sampler_ref, l, &own);
             sampler = &own;
         }
+        mine.count = 0; /* the rest is for emu_sample to fill */
         take_coordinates(w, o, l, &f);
         take_level(w, o, l, at.object, &f);
         emu_sample(view, sampler, &f, value, &mine);
         put_result(w, o, l, value);
         bytes += f.gather ? 4u * view->texel.bits / 8 : emu_texel_bytes(view->texel);
-        memcpy(touched + count, mine.address, mine.count * sizeof *touched);
-        count += mine.count;
+        for (unsigned i = 0; i < mine.count; i++)
+            touched[count++] = mine.address[i];
     }
     if (o->second != UINT32_MAX)
         *(uint32_t *)place_of(w, o->second) |= w->mask; /* nothing is sparse: all is resident */

@@ -160,6 +160,22 @@ static void read_border(const reader *r, uint32_t value[4]) {
         value[c] = r->view->linear ? 0 : r->sampler->border[c];
 }
 
+/* Channels of 32 bits are shown as they are, whatever they hold. */
+static void read_words(const reader *r, const void *from, uint32_t value[4]) {
+    const float one = 1;
+    const unsigned channels = r->view->texel.channels;
+    value[1] = value[2] = 0;
+    value[3] = 1;
+    if (r->floats)
+        memcpy(&value[3], &one, sizeof one);
+    if (channels == 1)
+        memcpy(value, from, 4);
+    else if (channels == 2)
+        memcpy(value, from, 8);
+    else
+        memcpy(value, from, 16);
+}
+
 /* A texel as the fetch shows it: bits of floats or integers. */
 static void read_texel(const reader *r, const emu_image *image, int32_t x, int32_t y, int32_t z,
                        uint32_t value[4]) {
@@ -173,7 +189,9 @@ static void read_texel(const reader *r, const emu_image *image, int32_t x, int32
     const void *from = (const void *)(uintptr_t)address;
     if (r->touched->count < sizeof r->touched->address / sizeof *r->touched->address)
         r->touched->address[r->touched->count++] = address;
-    if (r->floats) {
+    if (texel.bits == 32) {
+        read_words(r, from, value);
+    } else if (r->floats) {
         float as_float[4];
         emu_texel_load_float(texel, r->sampler->reads_normalized, r->sampler->srgb, from, as_float);
         memcpy(value, as_float, sizeof as_float);
