@@ -201,9 +201,9 @@ typedef struct emu_counts {
     uint64_t load_bytes[EMU_SPACES], store_bytes[EMU_SPACES], atomic_bytes[EMU_SPACES];
     uint64_t load_requests[EMU_SPACES], store_requests[EMU_SPACES], atomic_requests[EMU_SPACES];
                                              /* warp instructions */
-    uint64_t load_sectors, store_sectors, atomic_sectors; /* 32-byte, global+local, after coalescing */
+    uint64_t load_sectors, store_sectors, atomic_sectors; /* 32-byte, global, local and texture, after coalescing */
     uint64_t shared_wavefronts, shared_bank_conflicts;    /* conflicts: wavefronts over the least */
-    uint64_t l1_wavefronts;                  /* tag+data stage passes of global, local: model */
+    uint64_t l1_wavefronts;                  /* tag+data stage passes of global, local, texture: model */
     /* caches: a model */
     bool caches_valid;
     uint64_t l1_hit_sectors, l1_miss_sectors;
