@@ -42,6 +42,24 @@ static double all_reduce(double bytes, int64_t n) {
     return 2 * bytes * (double)(n - 1) / (double)n;
 }
 
+/* Hidden states pass between the devices of a replica: how many bytes that are only a shape tells.
+ */
+static bool shape_is_missing(const rp_plan_request *r) {
+    return (r->tp > 1 || r->pp > 1) && !rp_model_has_shape(&r->model);
+}
+
+static void note_communication(const rp_plan_request *r, rp_plan_device *d) {
+    if (!isnan(d->communication_s))
+        return;
+    if (shape_is_missing(r))
+        rp_plan_note(d, "communication is not known: what passes between devices needs a shape "
+                        "(--layers, --hidden, --heads)");
+    else
+        rp_plan_note(d,
+                     "the links of %s are not in the hardware database: communication is not known",
+                     d->device->name);
+}
+
 /* ---- Inference ------------------------------------------------------------------------------- */
 
 /* Weights that a step of BATCH sequences reads: all, or with experts those that some token chose.
@@ -107,19 +125,16 @@ void rp_plan_decode(const rp_hwdb *db, const rp_plan_request *r, rp_plan_device 
     d->memory_s = bytes / (tp * d->dram_bytes_per_s);
     d->compute_s = flops / (tp * d->peak_flops);
     d->communication_s = 0;
-    if (r->count > r->dp && rp_model_has_shape(&r->model)) {
+    if (shape_is_missing(r)) {
+        d->communication_s = NAN;
+    } else if (r->count > r->dp) {
         /* two all-reduces a layer [Megatron, section 2.3], one hand-over a stage */
         double tensor = 2 * (double)r->model.layers * all_reduce(state, r->tp) /
                         link_of(r, &f, r->tp, 1, &d->link);
         double stages = (double)(r->pp - 1) * state / link_of(r, &f, r->pp, r->tp, &d->link);
         d->communication_s = tensor + stages;
-        if (isnan(d->communication_s))
-            rp_plan_note(
-                d, "the links of %s are not in the hardware database: communication is not known",
-                d->device->name);
-    } else if (r->count > r->dp) {
-        d->communication_s = NAN;
     }
+    note_communication(r, d);
     if (rp_model_has_shape(&r->model) && r->model.heads % r->tp && r->tp % r->model.heads)
         rp_plan_note(d,
                      "%lld attention heads do not divide among %lld devices: most programs refuse, "
@@ -167,7 +182,7 @@ static double training_bytes(const rp_plan_request *r, const rp_plan_memory *m, 
            2 * (m->master_weights + m->optimizer) + m->gradients + m->weights;
 }
 
-/* Seconds that one device communicates in a step. */
+/* Seconds that one device communicates in a step; NaN where what passes is not known. */
 static double training_communication(const rp_hwdb *db, const rp_plan_request *r, rp_plan_device *d,
                                      double micro) {
     double shard = rp_model_params(&r->model) / (double)(r->tp * r->pp), dp = (double)r->dp;
@@ -179,6 +194,8 @@ static double training_communication(const rp_hwdb *db, const rp_plan_request *r
     fabric f = fabric_of(db, r, d->device);
     double seconds = 0;
 
+    if (shape_is_missing(r))
+        return NAN;
     if (r->dp > 1) { /* ZeRO-3 gathers the weights for each pass [ZeRO, section 7] */
         double bytes = all_reduce(gradients, r->dp);
         if (r->zero == 3)
@@ -215,8 +232,5 @@ void rp_plan_train(const rp_hwdb *db, const rp_plan_request *r, rp_plan_device *
     d->mfu_high = RP_PLAN_MFU_HIGH;
     d->likely_low_s = ideal / RP_PLAN_MFU_HIGH;
     d->likely_high_s = ideal / RP_PLAN_MFU_LOW;
-    if (isnan(d->communication_s))
-        rp_plan_note(d,
-                     "the links of %s are not in the hardware database: communication is not known",
-                     d->device->name);
+    note_communication(r, d);
 }

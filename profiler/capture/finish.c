@@ -247,14 +247,17 @@ static rp_code note_oddities(rp_capture *capture, rp_error *error) {
                                    (unsigned long long)writer->invalid,
                                    rp_plural(writer->invalid, "launch", "launches"));
     if (code == RP_OK && writer->counters_repeated)
-        code = rp_capture_add_note(capture, "info", error,
-                                   "%llu values were given again for the same launch and metric: "
-                                   "the first of each was kept",
-                                   (unsigned long long)writer->counters_repeated);
+        code =
+            rp_capture_add_note(capture, "info", error,
+                                "%llu %s given again for the same launch and metric: the first "
+                                "of each was kept",
+                                (unsigned long long)writer->counters_repeated,
+                                rp_plural(writer->counters_repeated, "value was", "values were"));
     if (code == RP_OK && writer->counters_infinite)
-        code = rp_capture_add_note(capture, "warning", error,
-                                   "%llu values were infinite and were left out",
-                                   (unsigned long long)writer->counters_infinite);
+        code =
+            rp_capture_add_note(capture, "warning", error, "%llu infinite %s left out",
+                                (unsigned long long)writer->counters_infinite,
+                                rp_plural(writer->counters_infinite, "value was", "values were"));
     return code;
 }
 

@@ -5,6 +5,7 @@
  */
 #include "capture/load.h"
 #include "support/array.h"
+#include "support/text.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -165,8 +166,8 @@ static rp_code note_mixed_cache(rp_loader *l, size_t count) {
     rp_profile_note *note = &profile->notes[profile->note_count];
     note->severity = strdup("info");
     if (asprintf(&note->text,
-                 "%zu kernels were counted partly with cold and partly with natural or warm caches",
-                 count) < 0)
+                 "%zu %s counted partly with cold and partly with natural or warm caches", count,
+                 rp_plural(count, "kernel was", "kernels were")) < 0)
         note->text = NULL;
     if (note->severity && note->text) {
         profile->note_count++;

@@ -772,24 +772,28 @@ static rp_code note_numbers(ncu_store *store, rp_error *error) {
             "metrics",
             store->path, (unsigned long long)store->unrecoverable, store->unrecoverable_example);
     if (!code && store->unscaled)
-        code = rp_capture_add_note(
-            store->capture, "warning", error,
-            "%s: %llu values were left out because the scale of their unit is "
-            "not known (such as %s); export with --print-units base",
-            store->path, (unsigned long long)store->unscaled, store->metrics.unscaled_example);
-    if (!code && store->unreadable)
         code = rp_capture_add_note(store->capture, "warning", error,
-                                   "%s: %llu values in columns of numbers are no numbers (such as "
-                                   "\"%s\") and count as not "
-                                   "known",
-                                   store->path, (unsigned long long)store->unreadable,
-                                   store->unreadable_example);
-    if (!code && store->missing)
+                                   "%s: %llu %s left out because the scale of the unit is not "
+                                   "known (such as %s); export with "
+                                   "--print-units base",
+                                   store->path, (unsigned long long)store->unscaled,
+                                   rp_plural(store->unscaled, "value was", "values were"),
+                                   store->metrics.unscaled_example);
+    if (!code && store->unreadable)
         code = rp_capture_add_note(
             store->capture, "warning", error,
-            "%s: %llu values are n/a (the metric does not exist on this device, "
-            "or could not be collected) and count as not known",
-            store->path, (unsigned long long)store->missing);
+            "%s: %llu %s (such as \"%s\"), in columns of numbers, and count "
+            "as not known",
+            store->path, (unsigned long long)store->unreadable,
+            rp_plural(store->unreadable, "cell holds no number", "cells hold no number"),
+            store->unreadable_example);
+    if (!code && store->missing)
+        code = rp_capture_add_note(store->capture, "warning", error,
+                                   "%s: %llu %s n/a (the metric does not exist on this device, or "
+                                   "could not be collected): not "
+                                   "known, which is no zero",
+                                   store->path, (unsigned long long)store->missing,
+                                   rp_plural(store->missing, "value is", "values are"));
     return code;
 }
 
@@ -803,9 +807,10 @@ static rp_code note_launches(ncu_store *store, rp_error *error) {
     if (!code && store->repeated)
         code =
             rp_capture_add_note(store->capture, "info", error,
-                                "%s gives %llu values twice for the same launch (process and ID): "
-                                "the first of each was kept",
-                                store->path, (unsigned long long)store->repeated);
+                                "%s gives %llu %s twice for the same launch (process and ID): the "
+                                "first of each was kept",
+                                store->path, (unsigned long long)store->repeated,
+                                rp_plural(store->repeated, "value", "values"));
     if (!code && store->times_late)
         code = rp_capture_add_note(store->capture, "warning", error,
                                    "%s: durations of %llu %s came too late in the file to be "

@@ -13,6 +13,7 @@
 #include "importers/rocprof_columns.h"
 #include "importers/rocprof_roofs.h"
 #include "importers/rows.h"
+#include "support/text.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -577,9 +578,10 @@ static rp_code add_notes(import *in, bool truncated, rp_error *error) {
                                 in->path);
     if (!code && in->joined)
         code = rp_capture_add_note(c, "info", error,
-                                   "%s: %" PRIu64 " rows have more cells than the header: taken as "
-                                   "commas of an unquoted kernel name",
-                                   in->path, in->joined);
+                                   "%s: %" PRIu64 " %s more cells than the header: taken as commas "
+                                   "of an unquoted kernel name",
+                                   in->path, in->joined,
+                                   rp_plural(in->joined, "row has", "rows have"));
     if (!code && in->repeats)
         code =
             rp_capture_add_note(c, "info", error,

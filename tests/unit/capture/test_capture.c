@@ -456,7 +456,7 @@ static void test_counters_out_of_order(void **state) {
     assert_true(group->q[RP_Q_DRAM_BYTES].sum == (double)N * (N - 1) / 2 + N);
     assert_true(group->q[RP_Q_L2_BYTES].n == 1 && group->q[RP_Q_L2_BYTES].sum == 5);
     assert_true(has_note(&profile, "2 values were given again"));
-    assert_true(has_note(&profile, "1 values were infinite"));
+    assert_true(has_note(&profile, "1 infinite value was left out"));
     rp_profile_free(&profile);
     rp_capture_close(capture);
 }

@@ -274,7 +274,7 @@ static void test_cache_states(void **state) {
         finish(capture);
         rp_profile profile = load(capture, NULL, RP_BY_KERNEL);
         assert_int_equal(profile.groups[0].cache, cases[i].expected);
-        assert_int_equal(has_note(&profile, "partly with cold"), i == 1);
+        assert_int_equal(has_note(&profile, "kernel was counted partly with cold"), i == 1);
         rp_profile_free(&profile);
         rp_capture_close(capture);
     }

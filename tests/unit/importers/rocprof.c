@@ -132,7 +132,7 @@ static void unquoted_names(void **state) {
     assert_int_equal(k->grid[0], 4);
     assert_true(fabs(k->time.sum - 1.5e-6) < 1e-18);
     assert_true(has_group(&p, "plain"));
-    assert_true(has_note(&p, "info", "1 rows have more cells"));
+    assert_true(has_note(&p, "info", "1 row has more cells"));
     rp_profile_free(&p);
     drop_file(path);
 }

@@ -396,6 +396,24 @@ static void the_smallest_count_fits_and_one_less_does_not(void **state) {
     }
 }
 
+/* Beyond what is tried one by one, and in steps of a tensor-parallel group. */
+static void the_smallest_of_many_devices(void **state) {
+    (void)state;
+    for (int64_t tp = 1; tp <= 4; tp *= 4) {
+        rp_plan_request r = of_params(RP_PLAN_TRAIN, 3e12, RP_BF16);
+        r.count = r.tp = tp;
+        r.dp = 1;
+        int64_t n = plan_on(&r, "H100").min_count;
+        assert_true(n > 64 * tp && n % tp == 0);
+        for (int less = 0; less <= 1; less++) {
+            rp_plan_request q = r;
+            q.count = n - less * tp;
+            q.dp = q.count / tp;
+            assert_int_equal(plan_on(&q, "H100").fits, 1 - less);
+        }
+    }
+}
+
 static void zero_1_has_a_floor(void **state) {
     rp_plan_request r = of_params(RP_PLAN_TRAIN, 70e9, RP_BF16);
     rp_plan_device d;
@@ -485,6 +503,130 @@ static void training_time_is_in_the_published_range(void **state) {
     assert_string_equal(d.link, "NVLink");
 }
 
+/* A billion parameters in 8 layers of 1024, bf16, on A100s: 300 GB/s of NVLink each way, 50 GB/s of
+ * four-lane NDR between nodes. */
+static rp_plan_request small_training(void) {
+    rp_plan_request r = of_params(RP_PLAN_TRAIN, 1e9, RP_BF16);
+    r.model.layers = 8;
+    r.model.hidden = 1024;
+    r.model.heads = 16;
+    r.grad_dtype = RP_BF16;
+    r.zero = 0;
+    r.batch = 8;
+    r.sequence = 512;
+    return r;
+}
+
+#define STATE (512 * 1024 * 2.0) /* bytes of the hidden states of a sequence */
+
+/* Each kind of communication by itself, from its formula. */
+static void communication_by_hand(void **state) {
+    rp_plan_request r = small_training();
+    rp_plan_device d;
+    (void)state;
+    assert_true(plan_on(&r, "A100").communication_s == 0);
+    r.count = r.dp = 4; /* gradients, by a ring */
+    d = plan_on(&r, "A100");
+    assert_near(d.communication_s, 2 * 2e9 * 3 / 4 / 300e9, 1e-9);
+    assert_string_equal(d.link, "NVLink");
+    r.zero = 3; /* gradients once, weights for both passes of two micro-batches */
+    assert_near(plan_on(&r, "A100").communication_s, (2e9 + 2 * 2 * 2e9) * 3 / 4 / 300e9, 1e-9);
+    r.count = r.dp = 16; /* two nodes */
+    r.batch = 16;
+    r.zero = 0;
+    d = plan_on(&r, "A100");
+    assert_near(d.communication_s, 2 * 2e9 * 15 / 16 / 50e9, 1e-9);
+    assert_string_equal(d.link, "InfiniBand 4x NDR");
+    r = small_training();
+    r.count = r.pp = 4; /* a hand-over forward and one backward of each of 8 micro-batches */
+    assert_near(plan_on(&r, "A100").communication_s, 2 * 8 * STATE / 300e9, 1e-9);
+    r = small_training();
+    r.count = r.tp = 4; /* four all-reduces a layer, six where the forward pass runs again */
+    assert_near(plan_on(&r, "A100").communication_s, 4 * 8 * 8 * 2 * STATE * 3 / 4 / 300e9, 1e-9);
+    r.checkpoint = RP_CHECKPOINT_FULL;
+    assert_near(plan_on(&r, "A100").communication_s, 6 * 8 * 8 * 2 * STATE * 3 / 4 / 300e9, 1e-9);
+    r = small_training();
+    r.offload = RP_OFFLOAD_OPTIMIZER; /* gradients out, weights in */
+    d = plan_on(&r, "A100");
+    assert_near(d.communication_s, 4e9 / d.device->pcie_bytes_per_s, 1e-9);
+    assert_string_equal(d.link, "PCIe");
+    r = of_preset(RP_PLAN_INFER, "llama-7b", RP_FP16);
+    r.count = r.tp = 4; /* decoding: two all-reduces a layer of one token's state */
+    assert_near(plan_on(&r, "A100").communication_s, 2 * 32 * 2 * 8192.0 * 3 / 4 / 300e9, 1e-9);
+    r.tp = 1;
+    r.pp = 4; /* three hand-overs */
+    assert_near(plan_on(&r, "A100").communication_s, 3 * 8192.0 / 300e9, 1e-9);
+}
+
+/* What passes between the devices of a replica follows from the shape: without one it is not known,
+ * however many parameters there are. */
+static void communication_needs_a_shape(void **state) {
+    (void)state;
+    for (int mode = RP_PLAN_INFER; mode <= RP_PLAN_TRAIN; mode++)
+        for (int pipeline = 0; pipeline < 2; pipeline++) {
+            rp_plan_request r = of_params((rp_plan_mode)mode, 7e9, RP_BF16);
+            r.zero = 0;
+            r.count = 8;
+            r.batch = 8;
+            *(pipeline ? &r.pp : &r.tp) = 8;
+            rp_plan_device d = plan_on(&r, "H100");
+            assert_true(isnan(d.communication_s));
+            assert_int_equal(d.note_count, 1);
+            assert_non_null(strstr(d.notes[0], "needs a shape"));
+        }
+    rp_plan_request r = of_params(RP_PLAN_TRAIN, 7e9, RP_BF16);
+    r.count = r.dp = 8; /* gradients are as large as the parameters */
+    assert_true(plan_on(&r, "H100").communication_s > 0);
+}
+
+/* Recomputation takes time and is no useful work: a forward pass, or its attention scores. */
+static void recomputation_takes_time(void **state) {
+    static const struct {
+        rp_checkpoint checkpoint;
+        bool forward, scores;
+    } rows[] = {{RP_CHECKPOINT_NONE, false, false},
+                {RP_CHECKPOINT_SELECTIVE, false, true},
+                {RP_CHECKPOINT_FULL, true, true}};
+    double tokens = 8 * 512, scores = 4.0 * 8 * 1024 * 512 * tokens, forward = 2e9 * tokens;
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        rp_plan_request r = small_training();
+        r.checkpoint = rows[i].checkpoint;
+        rp_plan_device d = plan_on(&r, "A100");
+        assert_near(d.step_flops, 3 * (forward + scores), 1e-9);
+        assert_near(d.compute_s * d.peak_flops,
+                    d.step_flops + rows[i].forward * forward + rows[i].scores * scores, 1e-9);
+    }
+}
+
+/* Where weights are partitioned or in the host's memory, those of two layers are gathered. */
+static void gathered_weights(void **state) {
+    rp_plan_request r = small_training();
+    double two_layers = 2 * 2e9 / 8;
+    (void)state;
+    r.buffers = 1000;
+    assert_true(plan_on(&r, "A100").memory.buffers == 1000);
+    r.offload = RP_OFFLOAD_OPTIMIZER;
+    assert_true(plan_on(&r, "A100").memory.buffers == 1000);
+    r.offload = RP_OFFLOAD_PARAMETERS;
+    assert_true(plan_on(&r, "A100").memory.buffers == 1000 + two_layers);
+    r.offload = RP_OFFLOAD_NONE;
+    r.count = r.dp = 4;
+    assert_true(plan_on(&r, "A100").memory.buffers == 1000);
+    r.zero = 3;
+    assert_true(plan_on(&r, "A100").memory.buffers == 1000 + two_layers);
+}
+
+static void bytes_of_a_value(void **state) {
+    static const double bytes[RP_PRECISIONS] = {
+        [RP_FP64] = 8, [RP_FP32] = 4,   [RP_TF32] = 4,     [RP_BF16] = 2,
+        [RP_FP16] = 2, [RP_FP8] = 1,    [RP_FP6] = 0.75,   [RP_FP4] = 0.5,
+        [RP_INT8] = 1, [RP_INT4] = 0.5, [RP_INT1] = 0.125, [RP_INT32] = 4};
+    (void)state;
+    for (int p = 0; p < RP_PRECISIONS; p++)
+        assert_true(rp_plan_bytes((rp_hw_precision)p) == bytes[p]);
+}
+
 static void utilisation_of_capacity(void **state) {
     rp_plan_request r = of_params(RP_PLAN_TRAIN, 1e9, RP_BF16);
     rp_plan_device d;
@@ -533,7 +675,10 @@ static void nonsense_is_refused_in_one_sentence(void **state) {
     REFUSED(h100, RP_PLAN_INFER, r.model.heads = 32, "needs the number of layers");
     REFUSED(h100, RP_PLAN_INFER,
             (r.model.layers = 32, r.model.hidden = 4096, r.model.heads = 32, r.model.kv_heads = 5),
-            "KV heads");
+            "share 5 KV heads");
+    REFUSED(h100, RP_PLAN_INFER,
+            (r.model.layers = 32, r.model.hidden = 4096, r.model.heads = 32, r.model.kv_heads = 64),
+            "the number of KV heads");
     REFUSED(a100, RP_PLAN_INFER, r.dtype = RP_FP8, "fp8");
     REFUSED(v100, RP_PLAN_INFER, r.dtype = RP_BF16, "bf16");
     REFUSED(h100, RP_PLAN_INFER, r.batch = 0, "batch");
@@ -581,11 +726,17 @@ int main(void) {
         cmocka_unit_test(grouped_heads_shrink_the_cache),
         cmocka_unit_test(sequences_that_fit),
         cmocka_unit_test(the_smallest_count_fits_and_one_less_does_not),
+        cmocka_unit_test(the_smallest_of_many_devices),
         cmocka_unit_test(zero_1_has_a_floor),
         cmocka_unit_test(experts_are_read_as_tokens_choose_them),
         cmocka_unit_test(pipelines_add_memory_not_speed),
         cmocka_unit_test(copies_of_kv_heads_are_read),
         cmocka_unit_test(training_time_is_in_the_published_range),
+        cmocka_unit_test(communication_by_hand),
+        cmocka_unit_test(communication_needs_a_shape),
+        cmocka_unit_test(recomputation_takes_time),
+        cmocka_unit_test(gathered_weights),
+        cmocka_unit_test(bytes_of_a_value),
         cmocka_unit_test(utilisation_of_capacity),
         cmocka_unit_test(nonsense_is_refused_in_one_sentence),
         cmocka_unit_test(missing_figures_are_named)};
