@@ -114,6 +114,11 @@ bool emu_peer_forbid(emu_device *device, emu_device *peer);
  * against the capacity, and no launch on DEVICE may be in progress. */
 emu_status emu_memory_attach(emu_device *device, uint64_t address, uint64_t size, bool remote);
 void emu_memory_detach(emu_device *device, uint64_t address, uint64_t size);
+/* The pages around the allocation that starts at ADDRESS become those of a file in memory, at OFFSET
+ * and PAGES bytes long, which other processes may map; it is the device's, and the same each time. No
+ * launch on DEVICE may be in progress. EMU_OUT_OF_MEMORY: there is no such file. */
+emu_status emu_memory_share(emu_device *device, uint64_t address, int *file, uint64_t *offset,
+                            uint64_t *pages, emu_fault *fault);
 /* Charges BYTES that lie elsewhere against the capacity; false: there is not so much left. */
 bool emu_memory_charge(emu_device *device, uint64_t bytes);
 void emu_memory_refund(emu_device *device, uint64_t bytes);
@@ -130,6 +135,11 @@ typedef struct emu_kernel emu_kernel;
 emu_status emu_module_load(emu_device *device, const char *const *texts, const size_t *lengths,
                            int n, emu_module **module, emu_fault *fault);
 void emu_module_unload(emu_module *module);
+/* Its kernels, in no particular order: how many there are; the first ROOM of them go to KERNELS. */
+int emu_module_kernels(const emu_module *module, emu_kernel **kernels, int room);
+/* A function or variable that its texts use and none defines, that of the runtime (vprintf, malloc ...)
+ * aside; NULL: all is there. */
+const char *emu_module_undefined(const emu_module *module);
 int emu_module_ptx_target(const emu_module *module); /* 75, 80, 90 ...; suffix letters dropped */
 
 emu_status emu_module_get_kernel(emu_module *module, const char *name, emu_kernel **kernel,

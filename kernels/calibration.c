@@ -162,15 +162,16 @@ static double now(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* If there is nothing at all, the first reason that the driver gave is everybody's. */
+/* If there is nothing but copies, the first reason that the driver gave is everybody's. */
 static rp_code check_any(const rp_calibration *c, rp_error *error) {
     const char *reason = "";
 
     for (size_t i = 0; i < c->count; i++) {
-        if (c->results[i].ceiling.rate > 0 || c->results[i].seconds > 0)
+        const rp_result *r = &c->results[i];
+        if (r->kind != RP_RESULT_COPY && (r->ceiling.rate > 0 || r->seconds > 0))
             return RP_OK;
-        if (!*reason && strstr(c->results[i].absent_because, "CUDA_"))
-            reason = c->results[i].absent_because;
+        if (!*reason && strstr(r->absent_because, "CUDA_"))
+            reason = r->absent_because;
     }
     return c->interrupted ? RP_OK
                           : rp_fail(error, RP_MACHINE, "nothing could be measured on %s%s%s",

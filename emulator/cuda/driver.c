@@ -75,7 +75,9 @@ static int open_doors(void) {
 }
 
 DRIVER_EXPORT(cuInit, unsigned flags) {
-    int error = flags ? CUDA_ERROR_INVALID_VALUE : open_doors();
+    int error = driver_refused(__func__);
+    if (!error)
+        error = flags ? CUDA_ERROR_INVALID_VALUE : open_doors();
     if (!error)
         error = driver_error(driver.doors->start());
     if (!error)
@@ -85,7 +87,36 @@ DRIVER_EXPORT(cuInit, unsigned flags) {
 
 static driver_context *find_context(const void *handle);
 
-int driver_ready(bool context) {
+/* Whether FUNCTION is the one called NAME of LENGTH, whatever its version and default stream. */
+static bool is_called(const char *function, const char *name, size_t length) {
+    return !strncmp(function, name, length) && (!function[length] || function[length] == '_');
+}
+
+/* ROOFPROF_EMU_CUDA_REFUSE: "cuMemAlloc=2,cuInit=802@3": result codes, and from which call on. */
+int driver_refused(const char *function) {
+    enum { ENTRIES = 16 };
+    static atomic_uint calls[ENTRIES];
+    const char *at = getenv("ROOFPROF_EMU_CUDA_REFUSE");
+    for (int i = 0; at && *at && i < ENTRIES; i++) {
+        size_t length = strcspn(at, "=,");
+        char *end = NULL;
+        if (at[length] == '=' && is_called(function, at, length)) {
+            unsigned code = (unsigned)strtoul(at + length + 1, &end, 10), from = 1;
+            if (*end == '@')
+                from = (unsigned)strtoul(end + 1, NULL, 10);
+            if (atomic_fetch_add(&calls[i], 1) + 1 >= from)
+                return (int)code;
+        }
+        at += strcspn(at, ",");
+        at += *at == ',';
+    }
+    return CUDA_SUCCESS;
+}
+
+int driver_begin(const char *function, bool context) {
+    int refused = driver_refused(function);
+    if (refused)
+        return refused;
     if (!atomic_load(&driver.initialised)) {
         /* A program of the runtime's that calls the driver has initialised it. */
         if (open_doors() || !driver.doors->started())
@@ -153,16 +184,32 @@ static const struct {
     {1, "CUDA_ERROR_INVALID_VALUE"},
     {2, "CUDA_ERROR_OUT_OF_MEMORY"},
     {3, "CUDA_ERROR_NOT_INITIALIZED"},
+    {4, "CUDA_ERROR_DEINITIALIZED"},
+    {5, "CUDA_ERROR_PROFILER_DISABLED"},
+    {34, "CUDA_ERROR_STUB_LIBRARY"},
+    {46, "CUDA_ERROR_DEVICE_UNAVAILABLE"},
     {100, "CUDA_ERROR_NO_DEVICE"},
     {101, "CUDA_ERROR_INVALID_DEVICE"},
     {200, "CUDA_ERROR_INVALID_IMAGE"},
     {201, "CUDA_ERROR_INVALID_CONTEXT"},
+    {202, "CUDA_ERROR_CONTEXT_ALREADY_CURRENT"},
+    {205, "CUDA_ERROR_MAP_FAILED"},
+    {206, "CUDA_ERROR_UNMAP_FAILED"},
+    {208, "CUDA_ERROR_ALREADY_MAPPED"},
     {209, "CUDA_ERROR_NO_BINARY_FOR_GPU"},
+    {211, "CUDA_ERROR_NOT_MAPPED"},
+    {214, "CUDA_ERROR_ECC_UNCORRECTABLE"},
     {215, "CUDA_ERROR_UNSUPPORTED_LIMIT"},
     {217, "CUDA_ERROR_PEER_ACCESS_UNSUPPORTED"},
     {218, "CUDA_ERROR_INVALID_PTX"},
+    {222, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION"},
+    {300, "CUDA_ERROR_INVALID_SOURCE"},
     {301, "CUDA_ERROR_FILE_NOT_FOUND"},
+    {302, "CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND"},
+    {303, "CUDA_ERROR_SHARED_OBJECT_INIT_FAILED"},
+    {304, "CUDA_ERROR_OPERATING_SYSTEM"},
     {400, "CUDA_ERROR_INVALID_HANDLE"},
+    {401, "CUDA_ERROR_ILLEGAL_STATE"},
     {500, "CUDA_ERROR_NOT_FOUND"},
     {600, "CUDA_ERROR_NOT_READY"},
     {700, "CUDA_ERROR_ILLEGAL_ADDRESS"},
@@ -171,15 +218,21 @@ static const struct {
     {704, "CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED"},
     {705, "CUDA_ERROR_PEER_ACCESS_NOT_ENABLED"},
     {708, "CUDA_ERROR_PRIMARY_CONTEXT_ACTIVE"},
+    {709, "CUDA_ERROR_CONTEXT_IS_DESTROYED"},
     {710, "CUDA_ERROR_ASSERT"},
+    {711, "CUDA_ERROR_TOO_MANY_PEERS"},
     {712, "CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED"},
     {713, "CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED"},
     {715, "CUDA_ERROR_ILLEGAL_INSTRUCTION"},
     {716, "CUDA_ERROR_MISALIGNED_ADDRESS"},
+    {717, "CUDA_ERROR_INVALID_ADDRESS_SPACE"},
+    {718, "CUDA_ERROR_INVALID_PC"},
     {719, "CUDA_ERROR_LAUNCH_FAILED"},
     {720, "CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE"},
     {800, "CUDA_ERROR_NOT_PERMITTED"},
     {801, "CUDA_ERROR_NOT_SUPPORTED"},
+    {802, "CUDA_ERROR_SYSTEM_NOT_READY"},
+    {803, "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH"},
     {999, "CUDA_ERROR_UNKNOWN"},
 };
 
@@ -376,7 +429,9 @@ static int push(void *handle) {
 
 static int create_context(void **handle, unsigned flags, int device) {
     emu_door_device found;
-    int error = device_at(device, &found);
+    int error = driver_refused("cuCtxCreate");
+    if (!error)
+        error = device_at(device, &found);
     if (!error && !handle)
         error = CUDA_ERROR_INVALID_VALUE;
     if (!error)
@@ -503,6 +558,76 @@ DRIVER_EXPORT(cuCtxGetFlags, unsigned *flags) {
     return error;
 }
 
+/* Changes how the host waits, of which there is nothing here but the word. */
+DRIVER_EXPORT(cuCtxSetFlags, unsigned flags) {
+    int error = driver_ready(true);
+    if (error)
+        return error;
+    void *current = driver_current();
+    pthread_mutex_lock(&driver.lock);
+    driver_context *c = find_context(current);
+    if (c)
+        c->flags = flags;
+    pthread_mutex_unlock(&driver.lock);
+    return c ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+}
+
+DRIVER_EXPORT(cuCtxGetDevice_v2, int *device, void *context) {
+    driver_context c;
+    int error = driver_ready(!context);
+    if (!error && !device)
+        error = CUDA_ERROR_INVALID_VALUE;
+    if (!error && !look_at(context ? context : driver_current(), &c))
+        error = CUDA_ERROR_INVALID_CONTEXT;
+    if (!error)
+        *device = c.device;
+    return error;
+}
+
+DRIVER_CALL(cuCtxSynchronize, runtime.cudaDeviceSynchronize(), void)
+
+/* All work is done when the call that asked for it returns; what is left is the clock. */
+DRIVER_EXPORT(cuCtxSynchronize_v2, void *context) {
+    driver_context c;
+    int error = driver_ready(!context);
+    if (!error && context && !look_at(context, &c))
+        error = CUDA_ERROR_INVALID_CONTEXT;
+    if (error || !context || context == driver_current())
+        return error ? error : cuCtxSynchronize();
+    error = push(context);
+    if (error)
+        return error;
+    error = cuCtxSynchronize();
+    cuCtxPopCurrent_v2(NULL);
+    return error;
+}
+
+/* A context that is attached lives on until it is detached as often. */
+DRIVER_EXPORT(cuCtxAttach, void **context, unsigned flags) {
+    int error = driver_ready(true);
+    if (!error && (!context || flags))
+        error = CUDA_ERROR_INVALID_VALUE;
+    if (!error)
+        *context = driver_current();
+    return error;
+}
+
+DRIVER_EXPORT(cuCtxDetach, void *context) {
+    int error = driver_ready(true);
+    return error ? error : context == driver_current() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+}
+
+/* The whole device, however many SMs are asked for: there is no affinity. */
+DRIVER_EXPORT(cuDeviceGetExecAffinitySupport, int *supported, int type, int device) {
+    emu_door_device found;
+    int error = device_at(device, &found);
+    if (!error && !supported)
+        error = CUDA_ERROR_INVALID_VALUE;
+    if (!error)
+        *supported = 0;
+    return error;
+}
+
 DRIVER_EXPORT(cuCtxGetApiVersion, void *context, unsigned *version) {
     (void)context;
     int error = driver_ready(false);
@@ -513,7 +638,6 @@ DRIVER_EXPORT(cuCtxGetApiVersion, void *context, unsigned *version) {
     return error;
 }
 
-DRIVER_CALL(cuCtxSynchronize, runtime.cudaDeviceSynchronize(), void)
 DRIVER_CALL(cuCtxGetLimit, runtime.cudaDeviceGetLimit(value, limit), size_t *value, unsigned limit)
 DRIVER_CALL(cuCtxSetLimit, runtime.cudaDeviceSetLimit(limit, value), unsigned limit, size_t value)
 DRIVER_CALL(cuCtxGetStreamPriorityRange, runtime.cudaDeviceGetStreamPriorityRange(least, greatest),
@@ -538,7 +662,12 @@ static cudaError_t peer_access(void *peer, unsigned flags, bool allow) {
 DRIVER_CALL(cuCtxEnablePeerAccess, peer_access(peer, flags, true), void *peer, unsigned flags)
 DRIVER_CALL(cuCtxDisablePeerAccess, peer_access(peer, 0, false), void *peer)
 DRIVER_CALL(cuCtxSetCacheConfig, cudaSuccess, int config)
+DRIVER_CALL(cuCtxGetCacheConfig, config ? (*config = 0, cudaSuccess) : cudaErrorInvalidValue,
+            int *config)
 DRIVER_CALL(cuCtxSetSharedMemConfig, cudaSuccess, int config)
+DRIVER_CALL(cuCtxGetSharedMemConfig, config ? (*config = 1, cudaSuccess) : cudaErrorInvalidValue,
+            int *config) /* banks of four bytes */
+DRIVER_CALL(cuCtxResetPersistingL2Cache, cudaSuccess, void)
 DRIVER_CALL(cuProfilerStart, runtime.cudaProfilerStart(), void)
 DRIVER_CALL(cuProfilerStop, runtime.cudaProfilerStop(), void)
 
@@ -547,7 +676,9 @@ DRIVER_CALL(cuProfilerStop, runtime.cudaProfilerStop(), void)
 
 DRIVER_EXPORT(cuDevicePrimaryCtxRetain, void **context, int device) {
     emu_door_device found;
-    int error = device_at(device, &found);
+    int error = driver_refused(__func__);
+    if (!error)
+        error = device_at(device, &found);
     if (!error && !context)
         error = CUDA_ERROR_INVALID_VALUE;
     if (!error)

@@ -59,8 +59,12 @@ static inline void *pointer(device_pointer p) {
 
 /* NULL only before any function has succeeded. */
 const emu_doors *driver_doors(void);
-/* 0, or why not: not initialised, no device, no current context. */
-int driver_ready(bool context);
+/* 0, or why FUNCTION cannot go on: not initialised, no device, no current context, or
+ * ROOFPROF_EMU_CUDA_REFUSE says so. */
+int driver_begin(const char *function, bool context);
+#define driver_ready(context) driver_begin(__func__, context)
+/* What ROOFPROF_EMU_CUDA_REFUSE makes FUNCTION return; 0: it says nothing of it. */
+int driver_refused(const char *function);
 /* The driver's code for one of the runtime's; tells the end of the call. */
 int driver_leave(int runtime_error);
 int driver_error(int runtime_error);
@@ -108,6 +112,8 @@ int driver_not_supported(const char *function);
     F(cudaMemPoolGetAttribute, cudaMemPool_t, int, void *)                                         \
     F(cudaMemPoolSetAttribute, cudaMemPool_t, int, void *)                                         \
     F(cudaMemPoolTrimTo, cudaMemPool_t, size_t)                                                    \
+    F(cudaMemPoolSetAccess, cudaMemPool_t, const cudaMemAccessDesc *, size_t)                      \
+    F(cudaMemPoolGetAccess, int *, cudaMemPool_t, const cudaMemLocation *)                         \
     F(cudaMemcpyAsync, void *, const void *, size_t, cudaMemcpyKind, cudaStream_t)                 \
     F(cudaMemcpy, void *, const void *, size_t, cudaMemcpyKind)                                    \
     F(cudaMemcpy_ptds, void *, const void *, size_t, cudaMemcpyKind)                               \
@@ -123,7 +129,8 @@ int driver_not_supported(const char *function);
     F(cudaArrayGetInfo, cudaChannelFormatDesc *, cudaExtent *, unsigned *, cudaArray_t)            \
     F(cudaGetChannelDesc, cudaChannelFormatDesc *, cudaArray_t)                                    \
     F(cudaArrayGetMemoryRequirements, cudaArrayMemoryRequirements *, cudaArray_t, int)             \
-    F(cudaMipmappedArrayGetMemoryRequirements, cudaArrayMemoryRequirements *, cudaMipmappedArray_t, int)\
+    F(cudaMipmappedArrayGetMemoryRequirements, cudaArrayMemoryRequirements *,                      \
+      cudaMipmappedArray_t, int)                                                                   \
     F(cudaDeviceGetTexture1DLinearMaxWidth, size_t *, const cudaChannelFormatDesc *, int)          \
     F(cudaMemcpyToArray, cudaArray_t, size_t, size_t, const void *, size_t, cudaMemcpyKind)        \
     F(cudaMemcpyToArray_ptds, cudaArray_t, size_t, size_t, const void *, size_t, cudaMemcpyKind)   \
@@ -135,8 +142,8 @@ int driver_not_supported(const char *function);
       cudaStream_t)                                                                                \
     F(cudaMemcpyArrayToArray, cudaArray_t, size_t, size_t, cudaArray_t, size_t, size_t, size_t,    \
       cudaMemcpyKind)                                                                              \
-    F(cudaMemcpyArrayToArray_ptds, cudaArray_t, size_t, size_t, cudaArray_t, size_t, size_t, size_t,\
-      cudaMemcpyKind)                                                                              \
+    F(cudaMemcpyArrayToArray_ptds, cudaArray_t, size_t, size_t, cudaArray_t, size_t, size_t,       \
+      size_t, cudaMemcpyKind)                                                                      \
     F(cudaCreateTextureObject, cudaTextureObject_t *, const cudaResourceDesc *,                    \
       const cudaTextureDesc *, const cudaResourceViewDesc *)                                       \
     F(cudaDestroyTextureObject, cudaTextureObject_t)                                               \
@@ -159,6 +166,9 @@ int driver_not_supported(const char *function);
     F(cudaStreamIsCapturing, cudaStream_t, int *)                                                  \
     F(cudaStreamAddCallback, cudaStream_t, void *, void *, unsigned)                               \
     F(cudaLaunchHostFunc, cudaStream_t, void (*)(void *), void *)                                  \
+    F(cudaStreamSetAttribute, cudaStream_t, int, const void *)                                     \
+    F(cudaStreamGetAttribute, cudaStream_t, int, void *)                                           \
+    F(cudaStreamCopyAttributes, cudaStream_t, cudaStream_t)                                        \
     F(cudaEventCreateWithFlags, cudaEvent_t *, unsigned)                                           \
     F(cudaEventDestroy, cudaEvent_t)                                                               \
     F(cudaEventRecord, cudaEvent_t, cudaStream_t)                                                  \

@@ -96,6 +96,37 @@ DRIVER_QUERY(cuMemPoolSetAttribute, runtime.cudaMemPoolSetAttribute(pool, attrib
 DRIVER_QUERY(cuMemPoolTrimTo, runtime.cudaMemPoolTrimTo(pool, keep), cudaMemPool_t pool,
              size_t keep)
 
+/* A location is {type, id}; type 1: a device. Pools of the host's memory are not there. */
+static cudaError_t default_pool(cudaMemPool_t *pool, const cudaMemLocation *at, int type) {
+    if (!pool || !at || type != 1)
+        return cudaErrorInvalidValue;
+    return at->type == 1 ? runtime.cudaDeviceGetDefaultMemPool(pool, at->id)
+                         : cudaErrorNotSupported;
+}
+
+static cudaError_t current_pool(cudaMemPool_t *pool, const cudaMemLocation *at, int type) {
+    if (!pool || !at || type != 1)
+        return cudaErrorInvalidValue;
+    return at->type == 1 ? runtime.cudaDeviceGetMemPool(pool, at->id) : cudaErrorNotSupported;
+}
+
+static cudaError_t set_pool(const cudaMemLocation *at, int type, cudaMemPool_t pool) {
+    if (!at || type != 1)
+        return cudaErrorInvalidValue;
+    return at->type == 1 ? runtime.cudaDeviceSetMemPool(at->id, pool) : cudaErrorNotSupported;
+}
+
+DRIVER_QUERY(cuMemPoolSetAccess, runtime.cudaMemPoolSetAccess(pool, list, count),
+             cudaMemPool_t pool, const cudaMemAccessDesc *list, size_t count)
+DRIVER_QUERY(cuMemPoolGetAccess, runtime.cudaMemPoolGetAccess(flags, pool, at), int *flags,
+             cudaMemPool_t pool, const cudaMemLocation *at)
+DRIVER_QUERY(cuMemGetDefaultMemPool, default_pool(pool, at, type), cudaMemPool_t *pool,
+             const cudaMemLocation *at, int type)
+DRIVER_QUERY(cuMemGetMemPool, current_pool(pool, at, type), cudaMemPool_t *pool,
+             const cudaMemLocation *at, int type)
+DRIVER_QUERY(cuMemSetMemPool, set_pool(at, type, pool), const cudaMemLocation *at, int type,
+             cudaMemPool_t pool)
+
 /* ---- What a pointer is -----------------------------------------------------------------------
  */
 
@@ -104,11 +135,21 @@ enum { /* CUpointer_attribute */
        ATTRIBUTE_MEMORY_TYPE = 2,
        ATTRIBUTE_DEVICE_POINTER = 3,
        ATTRIBUTE_HOST_POINTER = 4,
+       ATTRIBUTE_SYNC = 6,
+       ATTRIBUTE_BUFFER_ID = 7,
        ATTRIBUTE_IS_MANAGED = 8,
        ATTRIBUTE_DEVICE_ORDINAL = 9,
+       ATTRIBUTE_IPC_CAPABLE = 10,
        ATTRIBUTE_RANGE_START = 11,
        ATTRIBUTE_RANGE_SIZE = 12,
-       ATTRIBUTE_MAPPED = 13
+       ATTRIBUTE_MAPPED = 13,
+       ATTRIBUTE_HANDLE_TYPES = 14,
+       ATTRIBUTE_RDMA_CAPABLE = 15,
+       ATTRIBUTE_ACCESS = 16,
+       ATTRIBUTE_POOL = 17,
+       ATTRIBUTE_MAPPING_SIZE = 18,
+       ATTRIBUTE_MAPPING_BASE = 19,
+       ATTRIBUTE_BLOCK_ID = 20
 };
 
 static cudaError_t range_of(device_pointer p, device_pointer *base, size_t *size) {
@@ -157,11 +198,34 @@ static cudaError_t set_value(void *out, const cudaPointerAttributes *a, int attr
     case ATTRIBUTE_MAPPED:
         *(unsigned *)out = 1;
         return cudaSuccess;
+    case ATTRIBUTE_SYNC: /* everything waits already */
+        *(unsigned *)out = 1;
+        return cudaSuccess;
+    case ATTRIBUTE_IPC_CAPABLE:
+        *(unsigned *)out = a->type == cudaMemoryTypeDevice;
+        return cudaSuccess;
+    case ATTRIBUTE_RDMA_CAPABLE:
+        *(unsigned *)out = 0;
+        return cudaSuccess;
+    case ATTRIBUTE_HANDLE_TYPES:
+        *(uint64_t *)out = 0;
+        return cudaSuccess;
+    case ATTRIBUTE_ACCESS:
+        *(int *)out = 3; /* read and write */
+        return cudaSuccess;
+    case ATTRIBUTE_POOL: /* which pool a block is of is not kept */
+        *(void **)out = NULL;
+        return cudaSuccess;
     case ATTRIBUTE_RANGE_START:
     case ATTRIBUTE_RANGE_SIZE:
+    case ATTRIBUTE_MAPPING_BASE:
+    case ATTRIBUTE_MAPPING_SIZE:
+    case ATTRIBUTE_BUFFER_ID: /* no two blocks that live are of one address */
+    case ATTRIBUTE_BLOCK_ID:
         if (range_of(p, &base, &size))
             return cudaErrorInvalidValue;
-        *(device_pointer *)out = attribute == ATTRIBUTE_RANGE_START ? base : size;
+        *(device_pointer *)out =
+            attribute == ATTRIBUTE_RANGE_SIZE || attribute == ATTRIBUTE_MAPPING_SIZE ? size : base;
         return cudaSuccess;
     default:
         return cudaErrorNotSupported;
@@ -193,6 +257,15 @@ DRIVER_CALL(cuPointerGetAttribute, pointer_attribute(out, attribute, p), void *o
 DRIVER_CALL(cuPointerGetAttributes, pointer_attributes(count, attributes, out, p), unsigned count,
             int *attributes, void **out, device_pointer p)
 
+/* That copies of this memory wait, which they do. */
+static cudaError_t set_attribute(const void *value, int attribute, device_pointer p) {
+    if (!value || range_of(p, NULL, NULL))
+        return cudaErrorInvalidValue;
+    return attribute == ATTRIBUTE_SYNC ? cudaSuccess : cudaErrorNotSupported;
+}
+DRIVER_CALL(cuPointerSetAttribute, set_attribute(value, attribute, p), const void *value,
+            int attribute, device_pointer p)
+
 /* Managed memory is everywhere already. */
 static cudaError_t check_managed(device_pointer p, size_t size) {
     device_pointer base;
@@ -204,10 +277,23 @@ DRIVER_CALL(cuMemAdvise, check_managed(p, size), device_pointer p, size_t size, 
             int device)
 DRIVER_CALL(cuMemAdvise_v2, check_managed(p, size), device_pointer p, size_t size, int advice,
             cudaMemLocation at)
-DRIVER_CALL(cuMemPrefetchAsync, check_managed(p, size), device_pointer p, size_t size, int device,
-            cudaStream_t stream)
-DRIVER_CALL(cuMemPrefetchAsync_v2, check_managed(p, size), device_pointer p, size_t size,
-            cudaMemLocation at, unsigned flags, cudaStream_t stream)
+DRIVER_STREAM(cuMemPrefetchAsync, check_managed(p, size), device_pointer p, size_t size, int device)
+DRIVER_STREAM(cuMemPrefetchAsync_v2, check_managed(p, size), device_pointer p, size_t size,
+              cudaMemLocation at, unsigned flags)
+
+static cudaError_t check_all(const device_pointer *p, const size_t *sizes, size_t count) {
+    cudaError_t error = p && sizes && count ? cudaSuccess : cudaErrorInvalidValue;
+    for (size_t i = 0; !error && i < count; i++)
+        error = check_managed(p[i], sizes[i]);
+    return error;
+}
+DRIVER_STREAM(cuMemPrefetchBatchAsync, check_all(p, sizes, count), device_pointer *p, size_t *sizes,
+              size_t count, cudaMemLocation *at, size_t *indices, size_t locations, uint64_t flags)
+DRIVER_STREAM(cuMemDiscardBatchAsync, check_all(p, sizes, count), device_pointer *p, size_t *sizes,
+              size_t count, uint64_t flags)
+DRIVER_STREAM(cuMemDiscardAndPrefetchBatchAsync, check_all(p, sizes, count), device_pointer *p,
+              size_t *sizes, size_t count, cudaMemLocation *at, size_t *indices, size_t locations,
+              uint64_t flags)
 
 /* ---- Copies ----------------------------------------------------------------------------------
  */
@@ -346,6 +432,36 @@ DRIVER_SYNC(cuMemcpy2DUnaligned_v2, copy_rows(c, true, stream), const driver_mem
 DRIVER_SYNC(cuMemcpy3D_v2, copy_box(c, true, stream), const driver_memcpy3d *c)
 DRIVER_STREAM(cuMemcpy2DAsync_v2, copy_rows(c, false, stream), const driver_memcpy2d *c)
 DRIVER_STREAM(cuMemcpy3DAsync_v2, copy_box(c, false, stream), const driver_memcpy3d *c)
+
+/* Contexts stand where the plain box has reserved words; an address says which device it is on. */
+typedef struct driver_memcpy3d_peer {
+    driver_memcpy3d box;
+} driver_memcpy3d_peer;
+
+DRIVER_SYNC(cuMemcpy3DPeer, copy_box(c ? &c->box : NULL, true, stream),
+            const driver_memcpy3d_peer *c)
+DRIVER_STREAM(cuMemcpy3DPeerAsync, copy_box(c ? &c->box : NULL, false, stream),
+              const driver_memcpy3d_peer *c)
+
+/* Attributes say when a source may be read, which is at once, and where it is. */
+static cudaError_t copy_batch(const device_pointer *to, const device_pointer *from,
+                              const size_t *sizes, size_t count, size_t *failed,
+                              cudaStream_t stream) {
+    cudaError_t error = to && from && sizes && count ? cudaSuccess : cudaErrorInvalidValue;
+    for (size_t i = 0; !error && i < count; i++) {
+        error = runtime.cudaMemcpyAsync(pointer(to[i]), pointer(from[i]), sizes[i],
+                                        cudaMemcpyDefault, stream);
+        if (error && failed)
+            *failed = i;
+    }
+    return error;
+}
+DRIVER_STREAM(cuMemcpyBatchAsync, copy_batch(to, from, sizes, count, failed, stream),
+              device_pointer *to, device_pointer *from, size_t *sizes, size_t count,
+              void *attributes, size_t *indices, size_t attribute_count, size_t *failed)
+DRIVER_STREAM(cuMemcpyBatchAsync_v2, copy_batch(to, from, sizes, count, NULL, stream),
+              device_pointer *to, device_pointer *from, size_t *sizes, size_t count,
+              void *attributes, size_t *indices, size_t attribute_count)
 
 /* ---- Fills -----------------------------------------------------------------------------------
  */

@@ -4,6 +4,7 @@
  * are the runtime door's module, a CUfunction and a CUkernel its kernel.
  */
 #include "emulator/cuda/driver.h"
+#include "emulator/cuda/link.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,8 +18,7 @@ static cudaError_t load(void **module, const void *image) {
     return (cudaError_t)driver_doors()->module_load(image, 0, module);
 }
 
-/* The file's bytes, with a NUL behind them; NULL: it cannot be read. */
-static char *read_file(const char *path, size_t *size) {
+char *driver_read_file(const char *path, size_t *size) {
     FILE *file = fopen(path, "rb");
     char *bytes = NULL;
     long length = -1;
@@ -37,7 +37,7 @@ static char *read_file(const char *path, size_t *size) {
 
 static cudaError_t load_file(void **module, const char *path) {
     size_t size = 0;
-    char *bytes = module && path ? read_file(path, &size) : NULL;
+    char *bytes = module && path ? driver_read_file(path, &size) : NULL;
     if (!module || !path)
         return cudaErrorInvalidValue;
     if (!bytes)
@@ -71,10 +71,17 @@ static cudaError_t unload(void *module) {
                   : cudaErrorInvalidResourceHandle;
 }
 
+static cudaError_t load_with(void **module, const void *image, unsigned count, const int *options,
+                             void **values) {
+    cudaError_t error = load(module, image);
+    jit_report(&(link_options){count, options, values});
+    return error;
+}
+
 DRIVER_CALL(cuModuleLoad, load_file(module, path), void **module, const char *path)
 DRIVER_CALL(cuModuleLoadData, load(module, image), void **module, const void *image)
-DRIVER_CALL(cuModuleLoadDataEx, load(module, image), void **module, const void *image,
-            unsigned count, int *options, void **values)
+DRIVER_CALL(cuModuleLoadDataEx, load_with(module, image, count, options, values), void **module,
+            const void *image, unsigned count, int *options, void **values)
 DRIVER_CALL(cuModuleLoadFatBinary, load(module, image), void **module, const void *image)
 DRIVER_CALL(cuModuleUnload, unload(module), void *module)
 DRIVER_CALL(cuModuleGetFunction, get_kernel(kernel, module, name), void **kernel, void *module,
@@ -91,9 +98,9 @@ DRIVER_EXPORT(cuModuleGetLoadingMode, int *mode) {
 }
 
 /* Libraries belong to no context: what is loaded at once here is loaded on the current device. */
-DRIVER_CALL(cuLibraryLoadData, load(library, code), void **library, const void *code,
-            int *jit_options, void **jit_values, unsigned jit_count, int *options, void **values,
-            unsigned count)
+DRIVER_CALL(cuLibraryLoadData, load_with(library, code, jit_count, jit_options, jit_values),
+            void **library, const void *code, int *jit_options, void **jit_values,
+            unsigned jit_count, int *options, void **values, unsigned count)
 DRIVER_CALL(cuLibraryLoadFromFile, load_file(library, path), void **library, const char *path,
             int *jit_options, void **jit_values, unsigned jit_count, int *options, void **values,
             unsigned count)
@@ -104,6 +111,60 @@ DRIVER_CALL(cuLibraryGetModule, (*module = library, cudaSuccess), void **module,
 DRIVER_CALL(cuLibraryGetGlobal, get_global(address, size, library, name), device_pointer *address,
             size_t *size, void *library, const char *name)
 DRIVER_CALL(cuKernelGetFunction, (*function = kernel, cudaSuccess), void **function, void *kernel)
+
+static cudaError_t list_kernels(void **kernels, unsigned room, void *module, unsigned *count) {
+    unsigned n = 0;
+    if (!module)
+        return cudaErrorInvalidResourceHandle;
+    if (room && !kernels)
+        return cudaErrorInvalidValue;
+    cudaError_t error = (cudaError_t)driver_doors()->module_kernels(module, kernels, room, &n);
+    if (count)
+        *count = n;
+    return error;
+}
+
+static cudaError_t module_of(void **module, const void *kernel) {
+    if (!module || !kernel)
+        return cudaErrorInvalidValue;
+    *module = driver_doors()->kernel_module(kernel);
+    return cudaSuccess;
+}
+
+/* Managed variables only: they are those whose memory both sides may use. */
+static cudaError_t get_managed(device_pointer *address, size_t *size, void *library,
+                               const char *name) {
+    cudaPointerAttributes a;
+    device_pointer at;
+    cudaError_t error = get_global(&at, size, library, name);
+    if (!error)
+        error = runtime.cudaPointerGetAttributes(&a, pointer(at));
+    if (!error && a.type != cudaMemoryTypeManaged)
+        error = cudaErrorSymbolNotFound;
+    if (!error && address)
+        *address = at;
+    return error;
+}
+
+DRIVER_CALL(cuModuleGetFunctionCount,
+            count ? list_kernels(NULL, 0, module, count) : cudaErrorInvalidValue, unsigned *count,
+            void *module)
+DRIVER_CALL(cuModuleEnumerateFunctions, list_kernels(functions, room, module, NULL),
+            void **functions, unsigned room, void *module)
+DRIVER_CALL(cuLibraryGetKernelCount,
+            count ? list_kernels(NULL, 0, library, count) : cudaErrorInvalidValue, unsigned *count,
+            void *library)
+DRIVER_CALL(cuLibraryEnumerateKernels, list_kernels(kernels, room, library, NULL), void **kernels,
+            unsigned room, void *library)
+DRIVER_CALL(cuLibraryGetManaged, get_managed(address, size, library, name), device_pointer *address,
+            size_t *size, void *library, const char *name)
+DRIVER_CALL(cuLibraryGetUnifiedFunction, cudaErrorSymbolNotFound, void **function, void *library,
+            const char *name)
+DRIVER_CALL(cuFuncGetModule, module_of(module, kernel), void **module, void *kernel)
+DRIVER_CALL(cuKernelGetLibrary, module_of(library, kernel), void **library, void *kernel)
+DRIVER_CALL(cuFuncLoad, kernel ? cudaSuccess : cudaErrorInvalidResourceHandle, void *kernel)
+DRIVER_CALL(cuFuncIsLoaded, state ? (*state = 1, cudaSuccess) : cudaErrorInvalidValue, int *state,
+            void *kernel)
 
 /* ---- Kernels ---------------------------------------------------------------------------------
  */
@@ -156,6 +217,8 @@ DRIVER_CALL(cuFuncGetParamInfo, runtime.cudaFuncGetParamInfo(host_of(kernel), in
 DRIVER_CALL(cuKernelGetParamInfo,
             runtime.cudaFuncGetParamInfo(host_of(kernel), index, offset, size), void *kernel,
             size_t index, size_t *offset, size_t *size)
+DRIVER_CALL(cuKernelSetCacheConfig, kernel ? cudaSuccess : cudaErrorInvalidResourceHandle,
+            void *kernel, int config, int device)
 DRIVER_CALL(cuFuncSetCacheConfig, kernel ? cudaSuccess : cudaErrorInvalidResourceHandle,
             void *kernel, int config)
 DRIVER_CALL(cuFuncSetSharedMemConfig, kernel ? cudaSuccess : cudaErrorInvalidResourceHandle,
@@ -265,7 +328,7 @@ static cudaError_t launch(const launch_arguments *a, bool cooperative) {
 }
 
 static int launch_told(const char *function, const launch_arguments *a, bool cooperative) {
-    int refused = driver_ready(true);
+    int refused = driver_begin(function, true);
     if (refused)
         return refused;
     driver_doors()->enter(function, a->kernel ? driver_doors()->kernel_name(a->kernel) : NULL, a);
@@ -324,7 +387,7 @@ static int launch_ex(const char *function, const driver_launch_config *c, cudaSt
         void *kernel;
         void **parameters, **extra;
     } told = {c, kernel, parameters, extra};
-    int refused = driver_ready(true);
+    int refused = driver_begin(function, true);
     if (refused)
         return refused;
     if (!c || !kernel || (extra && parameters))

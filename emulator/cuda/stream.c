@@ -45,6 +45,8 @@ static cudaError_t context_of(void **context, cudaStream_t stream) {
     return cudaSuccess;
 }
 STREAM_FIRST(cuStreamGetCtx, context_of(context, stream), void **context)
+STREAM_FIRST(cuStreamGetCtx_v2, (green ? *green = NULL : NULL, context_of(context, stream)),
+             void **context, void **green) /* no stream is a green context's */
 
 DRIVER_CALL(cuEventCreate, runtime.cudaEventCreateWithFlags(event, flags), cudaEvent_t *event,
             unsigned flags)
@@ -57,5 +59,10 @@ DRIVER_CALL(cuEventElapsedTime_v2, runtime.cudaEventElapsedTime(ms, from, to), f
             cudaEvent_t from, cudaEvent_t to)
 DRIVER_STREAM(cuEventRecord, runtime.cudaEventRecord(event, stream), cudaEvent_t event)
 
-DRIVER_CALL(cuEventRecordWithFlags, runtime.cudaEventRecord(event, stream), cudaEvent_t event,
+static cudaError_t record_with(cudaEvent_t event, cudaStream_t stream) {
+    return runtime.cudaEventRecord(event, stream);
+}
+DRIVER_CALL(cuEventRecordWithFlags, record_with(event, stream), cudaEvent_t event,
             cudaStream_t stream, unsigned flags)
+DRIVER_CALL(cuEventRecordWithFlags_ptsz, record_with(event, stream ? stream : cudaStreamPerThread),
+            cudaEvent_t event, cudaStream_t stream, unsigned flags)

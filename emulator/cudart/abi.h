@@ -36,6 +36,7 @@ typedef enum cudaError {
     cudaErrorUnsupportedLimit = 215,
     cudaErrorPeerAccessUnsupported = 217,
     cudaErrorInvalidPtx = 218,
+    cudaErrorFileNotFound = 301,
     cudaErrorInvalidResourceHandle = 400,
     cudaErrorIllegalState = 401,
     cudaErrorSymbolNotFound = 500,

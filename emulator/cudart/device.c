@@ -5,6 +5,7 @@
  */
 #include "emulator/cudart/array.h"
 #include "emulator/cudart/door.h"
+#include "emulator/cudart/virtual.h"
 #include "emulator/cudart/visible.h"
 #include "emulator/memory/model.h"
 #include <dlfcn.h>
@@ -13,7 +14,6 @@
 #include <string.h>
 
 enum { DRIVER_VERSION = DOOR_CUDART >= 13 ? 13000 : 12080, MAX_GRID_YZ = 65535, WARP = 32 };
-enum { MAX_WINDOW = 134213632 }; /* bytes of an access policy window, on every chip that has them */
 
 static door_device *device_at(int index) {
     return index >= 0 && index < door.device_count ? &door.device[index] : NULL;
@@ -144,6 +144,11 @@ static void fill_clocks(const emu_device_spec *s, cudaDeviceProp *p) {
 }
 #endif
 
+/* Of the L2 three quarters may be set aside, on chips that can. */
+static size_t max_persisting(const door_device *d) {
+    return d->profile.spec.cc_major >= 8 ? d->profile.spec.l2_bytes / 4 * 3 : 0;
+}
+
 static void fill_properties(const door_device *d, cudaDeviceProp *p) {
     const emu_device_spec *s = &d->profile.spec;
     memset(p, 0, sizeof *p);
@@ -177,11 +182,9 @@ static void fill_properties(const door_device *d, cudaDeviceProp *p) {
     p->streamPrioritiesSupported = p->globalL1CacheSupported = p->localL1CacheSupported = 1;
     p->managedMemory = p->concurrentManagedAccess = p->computePreemptionSupported = 1;
     p->canUseHostPointerForRegisteredMem = p->cooperativeLaunch = 1;
-    p->hostRegisterSupported = p->memoryPoolsSupported = 1;
-    if (s->cc_major >= 8) { /* of the L2 three quarters may be set aside */
-        p->persistingL2CacheMaxSize = p->l2CacheSize / 4 * 3;
-        p->accessPolicyMaxWindowSize = MAX_WINDOW;
-    }
+    p->hostRegisterSupported = p->memoryPoolsSupported = p->ipcEventSupported = 1;
+    p->persistingL2CacheMaxSize = (int)max_persisting(d);
+    p->accessPolicyMaxWindowSize = (int)door_max_window(d);
     fill_textures(p);
 #if DOOR_CUDART < 13
     fill_clocks(s, p);
@@ -305,12 +308,19 @@ static bool attribute(const door_device *d, int number, int *value) {
         {89, 1},
         {90, 1},
         {91, 1},
+        {92, 1}, /* waiting for values in memory */
+        {93, 1},
+        {94, 1},
         {95, 1},
         {97, (int)p.sharedMemPerBlockOptin},
         {98, 0},
         {99, 1},
         {100, 0},
         {101, 0},
+        {102, 1}, /* virtual memory, and its handles as files */
+        {103, 1},
+        {104, 0},
+        {105, 0},
         {106, p.maxBlocksPerMultiProcessor},
         {108, p.persistingL2CacheMaxSize},
         {109, p.accessPolicyMaxWindowSize},
@@ -325,7 +335,9 @@ static bool attribute(const door_device *d, int number, int *value) {
         {119, 0},
         {120, 0},
         {121, 0},
-        {125, 0},
+        {122, 1},
+        {123, 1},
+        {125, 1},
         {126, 1},
         {130, 0},
         {131, -1},
@@ -410,6 +422,7 @@ static cudaError_t reset(void) {
     if (d->emu)
         door_tell_context(d, false);
     door_forget_peer(d);
+    door_virtual_forget(d);
     pthread_mutex_lock(&d->run);
     door_drain_printf(d);
     door_unload(d);
@@ -456,8 +469,13 @@ DOOR_EXPORT(cudaError_t, cudaDeviceSetLimit, unsigned limit, size_t value) {
     cudaError_t error = door_enter(&d);
     if (!error && limit >= DOOR_LIMITS)
         error = cudaErrorUnsupportedLimit;
-    if (!error)
-        d->limit[limit] = value;
+    if (!error && limit == cudaLimitPersistingL2CacheSize && value > max_persisting(d))
+        error = cudaErrorInvalidValue;
+    if (error)
+        return door_return(error);
+    d->limit[limit] = value;
+    if (limit == cudaLimitMallocHeapSize)
+        emu_device_set_heap_limit(d->emu, value);
     return door_return(error);
 }
 

@@ -255,8 +255,10 @@ cudaError_t door_open_device(door_device *device, bool primary) {
     pthread_mutex_unlock(&door.lock);
     if (error)
         door_say("error", "device %d cannot be set up: %s", device->index, fault.message);
-    if (fresh)
+    if (fresh) {
         door_share_all(device);
+        emu_device_set_heap_limit(device->emu, device->limit[cudaLimitMallocHeapSize]);
+    }
     if (!error && primary)
         door_tell_context(device, true);
     atomic_store(&device->opened, !error);

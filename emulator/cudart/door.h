@@ -218,6 +218,11 @@ void door_wait_device(door_device *device);
 /* The host's place on the virtual clock, seconds. Takes door.lock. */
 double door_now(void);
 
+/* ---- attribute.c ---- */
+
+/* The most bytes of an access policy window; 0: the chip has none. */
+size_t door_max_window(const door_device *device);
+
 /* ---- peer.c ---- */
 
 /* Lets kernels on DEVICE reach the memory of PEER. */
@@ -306,6 +311,13 @@ void door_share_all(door_device *device);
 /* The pinned and managed blocks of a device that is about to go. */
 void door_forget_blocks(const door_device *owner);
 
+/* ---- ipc.c: memory of another process; handles are of DOOR_IPC_BYTES ---- */
+
+enum { DOOR_IPC_BYTES = 64 };
+int door_ipc_export(void *handle, void *memory);
+int door_ipc_import(void **memory, const void *handle);
+int door_ipc_close(void *memory);
+
 /* ---- module.c: what the program registered ---- */
 
 typedef struct door_module door_module;
@@ -334,6 +346,15 @@ cudaError_t door_image_kernel(door_module *module, const char *name, door_functi
 cudaError_t door_image_global(door_module *module, const char *name, uint64_t *address,
                               uint64_t *size);
 cudaError_t door_image_unload(door_module *module);
+/* How many kernels it has, and the first ROOM of them. */
+cudaError_t door_image_kernels(door_module *module, door_function **kernels, unsigned room,
+                               unsigned *count);
+/* The PTX of an image (text, fat binary) that the current device may run, in a new block. */
+cudaError_t door_image_text(const void *image, size_t size, char **text, size_t *length);
+/* Links an image on trial: whether all is there. */
+cudaError_t door_image_check(const void *image, size_t size);
+/* What was wrong with this thread's last image; "" nothing. */
+const char *door_image_complaint(void);
 
 /* Whether the current device can run it: what a launch would say. *FUNCTION: the kernel. */
 cudaError_t door_check_kernel(const door_kernel_call *call, door_function **function,

@@ -7,6 +7,7 @@
  * blocks belong to the device that was current, and are registered with all others.
  */
 #include "emulator/cudart/door.h"
+#include "emulator/cudart/virtual.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,7 +34,9 @@ static bool find_on(door_device *d, uint64_t address, door_place *place) {
 
 bool door_find_memory(const void *address, door_place *place) {
     uint64_t a = (uint64_t)(uintptr_t)address;
-    bool found = false;
+    bool found = door_virtual_find(a, place);
+    if (found)
+        return true;
     pthread_mutex_lock(&door.lock);
     const door_shared *shared = find_shared(a);
     if (shared && shared->registered) {

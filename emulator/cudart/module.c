@@ -5,6 +5,7 @@
  */
 #include "emulator/cudart/door.h"
 #include "emulator/fatbin/fatbin.h"
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -19,8 +20,9 @@ typedef struct door_variable {
 
 struct door_module {
     emu_fatbin fatbin;
-    char *text; /* of the driver's modules: PTX by itself, or the fat binary's copy */
-    bool is_text;
+    char *text; /* of the driver's modules: PTX, what the linker made, or the fat binary's copy */
+    const char **part; /* the texts in it; NULL: a fat binary */
+    size_t *part_length, parts;
     bool readable;
     char complaint[1024]; /* why it is not */
     struct on_device {
@@ -125,6 +127,14 @@ DOOR_EXPORT(void, __cudaRegisterFatBinaryEnd, void **handle) {
     (void)handle;
 }
 
+static void free_module(door_module *m) {
+    emu_fatbin_free(&m->fatbin);
+    free(m->text);
+    free(m->part);
+    free(m->part_length);
+    free(m);
+}
+
 /* A library of the program's is unloaded; what its kernels printed needs the module's strings, so
  * it goes out first. When the program ends the module stays: other threads may be using it. False:
  * there is no such module. */
@@ -143,9 +153,7 @@ static bool forget_module(door_module *m) {
                 door_drain_printf(&door.device[i]);
                 emu_module_unload(m->on[i].module);
             }
-        emu_fatbin_free(&m->fatbin);
-        free(m->text);
-        free(m);
+        free_module(m);
     }
     pthread_mutex_unlock(&program.lock);
     return found;
@@ -286,20 +294,33 @@ static emu_status expand_all(const door_module *m, int cc, char **texts, size_t 
     return status;
 }
 
-static cudaError_t load_text(const door_module *m, door_device *d, emu_module **module) {
-    emu_fault fault = {0};
-    const char *text = m->text;
-    size_t length = strlen(text);
-    emu_status status = emu_module_load(d->emu, &text, &length, 1, module, &fault);
-    if (status != EMU_OK)
-        door_say("error", "%s", fault.message);
+/* What went wrong with this thread's last image, for those who asked the driver to write it down.
+ */
+static _Thread_local char complaint[1024];
+
+static cudaError_t complain(emu_status status, const emu_fault *fault) {
+    snprintf(complaint, sizeof complaint, "%s", fault->message);
+    door_say("error", "%s", fault->message);
     return door_error_of(status);
+}
+
+const char *door_image_complaint(void) {
+    return complaint;
+}
+
+/* The driver's own: its linker has seen that nothing is missing, and a module that was not linked
+ * fails where it is called. */
+static cudaError_t load_parts(const door_module *m, door_device *d, emu_module **module) {
+    emu_fault fault = {0};
+    emu_status status =
+        emu_module_load(d->emu, m->part, m->part_length, (int)m->parts, module, &fault);
+    return status == EMU_OK ? cudaSuccess : complain(status, &fault);
 }
 
 static cudaError_t load_texts(door_module *m, door_device *d, const char *name,
                               emu_module **module) {
-    if (m->is_text)
-        return load_text(m, d, module);
+    if (m->part)
+        return load_parts(m, d, module);
     size_t room = m->fatbin.containers + 1;
     char **texts = calloc(room, sizeof *texts);
     size_t *lengths = calloc(room, sizeof *lengths);
@@ -316,9 +337,7 @@ static cudaError_t load_texts(door_module *m, door_device *d, const char *name,
     }
     if (status == EMU_OK)
         status = emu_module_load(d->emu, (const char *const *)texts, lengths, n, module, &fault);
-    error = door_error_of(status);
-    if (status != EMU_OK)
-        door_say("error", "%s", fault.message);
+    error = status == EMU_OK ? cudaSuccess : complain(status, &fault);
 out:
     for (int i = 0; i < n; i++)
         free(texts[i]);
@@ -478,6 +497,49 @@ static size_t container_size(const void *image) {
     return header + entries;
 }
 
+static bool set_part(door_module *m, size_t i, const char *text, size_t length) {
+    m->part[i] = text;
+    m->part_length[i] = length;
+    return true;
+}
+
+static bool make_parts(door_module *m, size_t n) {
+    m->part = calloc(n, sizeof *m->part);
+    m->part_length = calloc(n, sizeof *m->part_length);
+    m->parts = n;
+    return m->part && m->part_length;
+}
+
+/* What cuLinkComplete made (emu_linked): texts one after the other. False: it is none. */
+static bool take_linked(door_module *m, size_t size) {
+    emu_linked header;
+    if (size < sizeof header)
+        return false;
+    memcpy(&header, m->text, sizeof header);
+    if (header.size != size || !header.count || header.count > size / sizeof(uint64_t) ||
+        !make_parts(m, header.count))
+        return false;
+    size_t at = sizeof header;
+    for (uint64_t i = 0; i < header.count; i++) {
+        uint64_t length;
+        if (size - at < sizeof length)
+            return false;
+        memcpy(&length, m->text + at, sizeof length);
+        at += sizeof length;
+        if (length > size - at)
+            return false;
+        set_part(m, i, m->text + at, length);
+        at += length;
+    }
+    return true;
+}
+
+static size_t linked_size(const void *image) {
+    emu_linked header;
+    memcpy(&header, image, sizeof header);
+    return header.size;
+}
+
 /* Copies what is needed of IMAGE: the caller may free it as soon as it is loaded. */
 static emu_status take_image(door_module *m, const void *image, size_t size, emu_fault *fault) {
     uint32_t magic = 0;
@@ -485,44 +547,70 @@ static emu_status take_image(door_module *m, const void *image, size_t size, emu
         memcpy(&magic, image, sizeof magic);
     if (magic == FATBIN_MAGIC)
         return emu_fatbin_add_wrapper(&m->fatbin, image, fault);
-    m->is_text = magic != CONTAINER_MAGIC;
+    bool linked = magic == EMU_LINKED_MAGIC, container = magic == CONTAINER_MAGIC;
     if (!size)
-        size = m->is_text ? strlen(image) : container_size(image);
+        size = linked ? linked_size(image) : container ? container_size(image) : strlen(image);
     m->text = malloc(size + 1);
     if (!m->text)
         return EMU_OUT_OF_MEMORY;
     memcpy(m->text, image, size);
     m->text[size] = 0;
-    return m->is_text ? EMU_OK : emu_fatbin_add(&m->fatbin, m->text, size, NULL, fault);
+    if (container)
+        return emu_fatbin_add(&m->fatbin, m->text, size, NULL, fault);
+    if (linked && !take_linked(m, size)) {
+        snprintf(fault->message, sizeof fault->message, "what the linker made is damaged");
+        return EMU_BAD_PTX;
+    }
+    return linked || (make_parts(m, 1) && set_part(m, 0, m->text, strlen(m->text)))
+               ? EMU_OK
+               : EMU_OUT_OF_MEMORY;
 }
 
-cudaError_t door_image_load(const void *image, size_t size, door_module **module) {
-    door_device *d;
-    emu_module *loaded;
+static const char cubin_refused[] =
+    "a module is a cubin, and an emulated device runs PTX alone: give it the PTX, or a fat binary "
+    "that holds it";
+
+static bool is_cubin(const void *image) {
+    return memcmp(image, "\177ELF", 4) == 0;
+}
+
+/* A module of IMAGE that is not in the list yet; says what is wrong with it. */
+static cudaError_t read_image(const void *image, size_t size, door_module **module) {
     emu_fault fault = {0};
-    cudaError_t error = door_enter(&d);
-    if (error)
-        return error;
+    complaint[0] = 0;
     if (!image)
         return cudaErrorInvalidValue;
-    if (!memcmp(image, "\177ELF", 4)) {
-        door_say("error", "a module is a cubin, and an emulated device runs PTX alone: give it the "
-                          "PTX, or a fat binary that holds it");
+    if (is_cubin(image)) {
+        snprintf(fault.message, sizeof fault.message, "%s", cubin_refused);
+        complain(EMU_BAD_PTX, &fault);
         return cudaErrorNoKernelImageForDevice;
     }
     door_module *m = calloc(1, sizeof *m);
     if (!m)
         return cudaErrorMemoryAllocation;
     emu_status status = take_image(m, image, size, &fault);
-    if (status != EMU_OK) {
-        door_say("error", "a module cannot be read: %s", fault.message);
-        emu_fatbin_free(&m->fatbin);
-        free(m->text);
-        free(m);
-        return status == EMU_OUT_OF_MEMORY ? cudaErrorMemoryAllocation
-                                           : cudaErrorInvalidKernelImage;
+    if (status == EMU_OK) {
+        m->readable = true;
+        *module = m;
+        return cudaSuccess;
     }
-    m->readable = true;
+    char text[sizeof fault.message];
+    snprintf(text, sizeof text, "a module cannot be read: %.950s", fault.message);
+    memcpy(fault.message, text, sizeof text);
+    complain(status, &fault);
+    free_module(m);
+    return status == EMU_OUT_OF_MEMORY ? cudaErrorMemoryAllocation : cudaErrorInvalidKernelImage;
+}
+
+cudaError_t door_image_load(const void *image, size_t size, door_module **module) {
+    door_device *d;
+    emu_module *loaded;
+    door_module *m;
+    cudaError_t error = door_enter(&d);
+    if (!error)
+        error = read_image(image, size, &m);
+    if (error)
+        return error;
     pthread_mutex_lock(&program.lock);
     m->next = program.modules;
     program.modules = m;
@@ -534,6 +622,60 @@ cudaError_t door_image_load(const void *image, size_t size, door_module **module
         *module = m;
     return error;
 }
+
+/* ---- The driver's linker ----------------------------------------------------------------------
+ */
+
+cudaError_t door_image_text(const void *image, size_t size, char **text, size_t *length) {
+    door_device *d;
+    door_module *m;
+    emu_fault fault = {0};
+    cudaError_t error = door_enter(&d);
+    if (!error)
+        error = read_image(image, size, &m);
+    if (error)
+        return error;
+    const emu_image *ptx = emu_fatbin_best(&m->fatbin, 0, EMU_IMAGE_PTX, capability(d));
+    *text = NULL;
+    if (m->parts == 1) {
+        *length = m->part_length[0];
+        *text = strdup(m->part[0]);
+        error = *text ? cudaSuccess : cudaErrorMemoryAllocation;
+    } else if (ptx) {
+        emu_status status = emu_image_expand(ptx, text, length, &fault);
+        error = status == EMU_OK ? cudaSuccess : complain(status, &fault);
+    } else {
+        say_no_ptx(m, d, "what is to be linked");
+        error = cudaErrorNoKernelImageForDevice;
+    }
+    free_module(m);
+    return error;
+}
+
+cudaError_t door_image_check(const void *image, size_t size) {
+    door_device *d;
+    door_module *m;
+    emu_module *loaded = NULL;
+    emu_fault fault = {0};
+    cudaError_t error = door_enter(&d);
+    if (!error)
+        error = read_image(image, size, &m);
+    if (error)
+        return error;
+    error = load_texts(m, d, "what is linked", &loaded);
+    const char *missing = error ? NULL : emu_module_undefined(loaded);
+    if (missing) {
+        snprintf(fault.message, sizeof fault.message,
+                 "what is linked uses %.200s, and nothing of it defines that", missing);
+        error = complain(EMU_BAD_PTX, &fault);
+    }
+    emu_module_unload(loaded);
+    free_module(m);
+    return error;
+}
+
+/* ---- Kernels and variables by name -------------------------------------------------------------
+ */
 
 /* With program.lock held. */
 static door_function *find_by_name(const door_module *m, const char *name) {
@@ -579,6 +721,36 @@ cudaError_t door_image_kernel(door_module *m, const char *name, door_function **
     }
     pthread_mutex_unlock(&program.lock);
     return error ? error : door_load_function(*function, d, &kernel);
+}
+
+/* The kernel of M that is called NAME, made known if it is not. With program.lock held. */
+static door_function *know_kernel(door_module *m, const emu_kernel *kernel) {
+    door_function *f = find_by_name(m, emu_kernel_get_info(kernel)->name);
+    return f ? f : add_by_name(m, kernel);
+}
+
+cudaError_t door_image_kernels(door_module *m, door_function **kernels, unsigned room,
+                               unsigned *count) {
+    door_device *d;
+    emu_module *module;
+    cudaError_t error = door_enter(&d);
+    if (error)
+        return error;
+    pthread_mutex_lock(&program.lock);
+    error = load_module(m, d, "a module's kernels", &module);
+    unsigned n = error ? 0 : (unsigned)emu_module_kernels(module, NULL, 0);
+    emu_kernel **all = calloc(n + 1, sizeof *all);
+    if (!error && !all)
+        error = cudaErrorMemoryAllocation;
+    if (!error)
+        emu_module_kernels(module, all, (int)n);
+    for (unsigned i = 0; !error && i < n && i < room; i++)
+        if (!(kernels[i] = know_kernel(m, all[i])))
+            error = cudaErrorMemoryAllocation;
+    pthread_mutex_unlock(&program.lock);
+    free(all);
+    *count = n;
+    return error;
 }
 
 cudaError_t door_image_global(door_module *m, const char *name, uint64_t *address, uint64_t *size) {

@@ -6,6 +6,7 @@
 #include "emulator/cudart/observe.h"
 #include "emulator/cudart/abi_graph.h"
 #include "emulator/cudart/door.h"
+#include "emulator/cudart/virtual.h"
 #include <dlfcn.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -303,6 +304,22 @@ static int table_module_unload(void *module) {
     return (int)door_image_unload(module);
 }
 
+static int table_module_kernels(void *module, void **kernels, unsigned room, unsigned *count) {
+    return (int)door_image_kernels(module, (door_function **)kernels, room, count);
+}
+
+static void *table_kernel_module(const void *kernel) {
+    return ((const door_function *)kernel)->module;
+}
+
+static int table_image_text(const void *image, size_t size, char **text, size_t *length) {
+    return (int)door_image_text(image, size, text, length);
+}
+
+static int table_image_check(const void *image, size_t size) {
+    return (int)door_image_check(image, size);
+}
+
 static bool table_memory_range(uint64_t address, uint64_t *base, uint64_t *size) {
     door_place place;
     if (!door_find_memory((const void *)(uintptr_t)address, &place))
@@ -350,6 +367,10 @@ const emu_doors *emu_doors_table(void) {
                                     .device = table_device,
                                     .machine_count = table_machine_count,
                                     .machine_device = table_machine_device,
+                                    .virtual_memory = &door_virtual,
+                                    .ipc_export = door_ipc_export,
+                                    .ipc_import = door_ipc_import,
+                                    .ipc_close = door_ipc_close,
                                     .now_s = door_now,
                                     .say = table_say,
                                     .observe = table_observe,
@@ -365,6 +386,11 @@ const emu_doors *emu_doors_table(void) {
                                     .module_kernel = table_module_kernel,
                                     .module_global = table_module_global,
                                     .module_unload = table_module_unload,
+                                    .module_kernels = table_module_kernels,
+                                    .kernel_module = table_kernel_module,
+                                    .image_text = table_image_text,
+                                    .image_check = table_image_check,
+                                    .image_complaint = door_image_complaint,
                                     .memory_range = table_memory_range,
                                     .kernel_name = table_kernel_name,
                                     .kernel_host = table_kernel_host,

@@ -145,6 +145,14 @@ typedef struct emu_observer {
     void (*graph_run)(const emu_graph_run_event *event);
 } emu_observer;
 
+/* What the driver's linker makes, for cuModuleLoadData: this, then COUNT times a length of 8 bytes
+ * and so many of PTX. */
+#define EMU_LINKED_MAGIC 0x4b4c4d45u /* "EMLK" */
+typedef struct emu_linked {
+    uint32_t magic, zero;
+    uint64_t size, count; /* size: of all */
+} emu_linked;
+
 /* A device's place in the table of a machine's. */
 typedef struct emu_door_device {
     const emu_device_spec *spec;
@@ -173,6 +181,11 @@ typedef struct emu_doors {
     /* The machine's devices, whether the program sees them or not. */
     int (*machine_count)(void);
     bool (*machine_device)(int physical, emu_door_device *out);
+    const struct emu_virtual *virtual_memory;
+    /* Between processes; handles are of 64 bytes. 0, or the runtime's error code. */
+    int (*ipc_export)(void *handle, void *memory);
+    int (*ipc_import)(void **memory, const void *handle);
+    int (*ipc_close)(void *memory);
     double (*now_s)(void);
     /* One line on stderr, and a note in the counts file. */
     void (*say)(const char *severity, const char *text);
@@ -195,6 +208,13 @@ typedef struct emu_doors {
     int (*module_kernel)(void *module, const char *name, void **kernel);
     int (*module_global)(void *module, const char *name, uint64_t *address, uint64_t *size);
     int (*module_unload)(void *module);
+    int (*module_kernels)(void *module, void **kernels, unsigned room, unsigned *count);
+    void *(*kernel_module)(const void *kernel);
+    /* Linking: the PTX of an image, in a new block; whether what was linked (emu_linked) is whole;
+     * what was wrong with this thread's last image. */
+    int (*image_text)(const void *image, size_t size, char **text, size_t *length);
+    int (*image_check)(const void *image, size_t size);
+    const char *(*image_complaint)(void);
     /* The allocation around an address, the program's registered memory included. */
     bool (*memory_range)(uint64_t address, uint64_t *base, uint64_t *size);
     const char *(*kernel_name)(const void *kernel);

@@ -230,7 +230,6 @@ static cudaError_t accept(cudaStream_t handle) {
     door_stream *s;
     return enter_stream(handle, &s);
 }
-EXPORT_STREAM(cudaStreamSetAttribute, accept(stream), cudaStream_t stream)
 EXPORT_STREAM(cudaStreamAttachMemAsync, accept(stream), cudaStream_t stream)
 
 DOOR_EXPORT(cudaError_t, cudaDeviceGetStreamPriorityRange, int *least, int *greatest) {

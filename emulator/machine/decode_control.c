@@ -140,6 +140,10 @@ static emu_builtin builtin_named(const char *name) {
     return BUILTIN_NONE;
 }
 
+bool emu_is_builtin(const char *name) {
+    return builtin_named(name) != BUILTIN_NONE;
+}
+
 static bool decode_call(decoder *d) {
     const ptx_operand *p = d->in->operand;
     int n = d->in->operand_count, i = 0;

@@ -258,6 +258,7 @@ typedef struct emu_range {
     emu_memory_kind kind;
     bool registered; /* host memory of the program's own */
     bool heap;       /* of device-side malloc */
+    bool shared;     /* its pages are a file's, see emu_memory_share */
     bool attached;   /* mapped by the front door, see emu_memory_attach */
 } emu_range;
 
@@ -279,6 +280,7 @@ struct emu_device {
     int peer_count;
     uint64_t used;
     int poison_file;
+    int shared_file; /* of the device's stretch, for the pages that other processes map; -1: none */
     uint64_t parameters; /* address of the parameter block of the launch in progress */
     uint64_t workspace;  /* of grid-wide barriers: a word for its size, the word they count in */
     uint64_t ticks;      /* where the clock registers of the next launch start */
@@ -318,6 +320,8 @@ emu_status emu_program_get(emu_kernel *kernel, emu_program **program, emu_fault 
 void emu_program_free(emu_program *program);
 /* Symbol NAME as seen from text TEXT; NULL if there is none. */
 emu_symbol *emu_module_find(const emu_module *module, const char *name, int text);
+/* Whether kernels may call NAME though no PTX defines it. */
+bool emu_is_builtin(const char *name);
 
 emu_status emu_fail(emu_fault *fault, emu_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -59,6 +59,7 @@ bool emu_memory_open(emu_device *device, emu_fault *fault) {
     uint64_t size = round_up(device->spec.memory_bytes, MAP_CHUNK) * 2 + MAP_CHUNK;
     pthread_mutex_init(&device->memory_lock, NULL);
     device->poison_file = make_poison();
+    device->shared_file = -1;
     if (device->poison_file < 0 || !reserve(&device->device_arena, size) ||
         !reserve(&device->host_arena, host_arena_bytes())) {
         emu_fail(fault, EMU_OUT_OF_MEMORY,
@@ -77,6 +78,8 @@ void emu_memory_close(emu_device *device) {
         munmap((void *)(uintptr_t)device->host_arena.base, device->host_arena.size);
     if (device->poison_file >= 0)
         close(device->poison_file);
+    if (device->shared_file >= 0)
+        close(device->shared_file);
     free(device->range);
     pthread_mutex_destroy(&device->memory_lock);
 }
@@ -179,7 +182,7 @@ static void poison_again(const emu_range *range) {
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
     uint64_t first = round_up(range->base, page), end = range->base + range->size;
     uint64_t last = end / page * page;
-    if (first >= last) {
+    if (first >= last || range->shared) {
         memset((void *)(uintptr_t)range->base, POISON, range->size);
         return;
     }
@@ -348,6 +351,50 @@ void emu_memory_detach(emu_device *device, uint64_t address, uint64_t size) {
     if (device->traffic)
         emu_traffic_remove_places(device->traffic, address, size);
     pthread_mutex_unlock(&device->memory_lock);
+}
+
+/* Moves [FIRST, FIRST+BYTES) of the device's stretch, whole pages, into the file. */
+static bool move_to_file(emu_device *device, uint64_t first, uint64_t bytes) {
+    const uint64_t offset = first - device->device_arena.base;
+    if (device->shared_file < 0) {
+        device->shared_file = memfd_create("emulated-device-shared", MFD_CLOEXEC);
+        if (device->shared_file < 0 ||
+            ftruncate(device->shared_file, (off_t)device->device_arena.size) != 0)
+            return false;
+    }
+    for (uint64_t done = 0; done < bytes;) {
+        ssize_t n = pwrite(device->shared_file, (const void *)(uintptr_t)(first + done),
+                           bytes - done, (off_t)(offset + done));
+        if (n <= 0)
+            return false;
+        done += (uint64_t)n;
+    }
+    return mmap((void *)(uintptr_t)first, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+                device->shared_file, (off_t)offset) != MAP_FAILED;
+}
+
+emu_status emu_memory_share(emu_device *device, uint64_t address, int *file, uint64_t *offset,
+                            uint64_t *pages, emu_fault *fault) {
+    const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    emu_status status = EMU_OK;
+    pthread_mutex_lock(&device->memory_lock);
+    int i = first_after(device, address);
+    emu_range *r = i < device->range_count ? &device->range[i] : NULL;
+    if (!r || r->base != address || r->kind != EMU_MEMORY_DEVICE || r->heap || r->attached) {
+        status = emu_fail(fault, EMU_ILLEGAL_ADDRESS, "0x%llx is not the start of device memory",
+                          (unsigned long long)address);
+    } else {
+        uint64_t first = r->base / page * page, end = round_up(r->base + r->size, page);
+        if (!r->shared && !move_to_file(device, first, end - first))
+            status = emu_fail(fault, EMU_OUT_OF_MEMORY, "no file in memory to share %llu bytes by",
+                              (unsigned long long)r->size);
+        r->shared = r->shared || !status;
+        *offset = first - device->device_arena.base;
+        *pages = end - first;
+        *file = device->shared_file;
+    }
+    pthread_mutex_unlock(&device->memory_lock);
+    return status;
 }
 
 bool emu_memory_charge(emu_device *device, uint64_t bytes) {

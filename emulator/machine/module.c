@@ -237,6 +237,23 @@ emu_status emu_module_get_kernel(emu_module *module, const char *name, emu_kerne
     return emu_fail(fault, EMU_NOT_FOUND, "the module has no kernel %.200s", name);
 }
 
+int emu_module_kernels(const emu_module *module, emu_kernel **kernels, int room) {
+    int n = 0;
+    for (emu_kernel *k = module->kernels; k; k = k->next, n++)
+        if (n < room)
+            kernels[n] = k;
+    return n;
+}
+
+const char *emu_module_undefined(const emu_module *module) {
+    for (int i = 0; i < module->symbol_count; i++) {
+        const emu_symbol *s = &module->symbol[i];
+        if (!is_defined(s) && !(s->function && emu_is_builtin(s->name)))
+            return s->name;
+    }
+    return NULL;
+}
+
 emu_status emu_module_get_global(emu_module *module, const char *name, uint64_t *address,
                                  uint64_t *size, emu_fault *fault) {
     for (int i = 0; i < module->symbol_count; i++) {

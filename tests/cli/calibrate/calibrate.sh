@@ -157,6 +157,31 @@ assert "copy_to_peer" not in copies
 P
 grep -q '"sustained":[0-9]' out && fail "--quick has a sustained figure"
 
+# What a real device may answer, each said with what to do about it.
+export ROOFPROF_EMU_CUDA_REFUSE
+refuses() { # refuses LIST CODE PIECE
+    ROOFPROF_EMU_CUDA_REFUSE=$1
+    expect "$2" --emulate A100 --quick --format json
+    cat err out | grep -q -- "$3" || fail "refused $1: no word of $3"
+    ROOFPROF_EMU_CUDA_REFUSE=
+}
+refuses cuInit=802 4 fabric
+refuses cuDevicePrimaryCtxRetain=46 4 'exclusive compute mode'
+refuses cuModuleLoadData=209 4 "kernels are for other devices"
+refuses cuStreamSynchronize=214 4 'ECC cannot correct'
+# Memory that runs out, or a device that fails, on the way: what was done until then is kept.
+refuses cuMemAlloc=2@12 0 "something else holds the device's memory"
+python3 - <<'P' || fail "memory that runs out"
+import json
+d = json.load(open("out"))
+assert any(c["flops_per_s"] for c in d["ceilings"] if c["kind"] == "compute")
+absent = [c for c in d["ceilings"] if c["kind"] == "bandwidth"]
+assert len(absent) == 10 and all("CUDA_ERROR_OUT_OF_MEMORY" in c["absent_because"] for c in absent), absent
+assert d["sweep"] == []
+P
+refuses cuLaunchKernel=719@20 0 CUDA_ERROR_LAUNCH_FAILED
+unset ROOFPROF_EMU_CUDA_REFUSE
+
 # Pictures of an emulated device: the roofline with its sweep, and the bars.
 if [ "$gnuplot" = 1 ]; then
     expect 0 --from emulated.json --plot device.svg
