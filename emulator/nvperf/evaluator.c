@@ -46,14 +46,11 @@ static pthread_mutex_t own_lock = PTHREAD_MUTEX_INITIALIZER;
 static name_list own, own_peaks;
 
 static bool fill_own(void) {
-    for (size_t i = 0; !own.count || i < own.count; i++) {
-        const char *base = metric_base(i);
-        if (!base)
-            return own.count > 0;
-        if (i == own.count && !names_add(&own, base))
+    static bool filled;
+    for (size_t i = 0; !filled && metric_base(i); i++)
+        if (!names_add(&own, metric_base(i)))
             return false;
-    }
-    return true;
+    return filled = true;
 }
 
 static size_t place_of(name_list *l, const char *name) {

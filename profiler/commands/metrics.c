@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * roofprof metrics: the configurations of counters that are collected on a chip, their metrics and
- * passes, held against CUPTI's host interface where one is found; no GPU is needed.
+ * passes, held against CUPTI's host interface, or the library beside an older one, where one is
+ * found; no GPU is needed.
  */
 #include "commands/commands.h"
 
@@ -31,7 +32,8 @@ static const char intro[] =
     "device: H100), in which configurations, and how many passes each takes. HW and\n"
     "SASS are one pass each, FULL2 is both with all peaks, TENSOR0... count tensor\n"
     "operations by precision, WHY looks for the reason of a slow kernel. 'all': every\n"
-    "chip. If a CUPTI with the host interface is found, it is asked.\n";
+    "chip. If a CUPTI is found, it is asked: its host interface (CUDA 12.6 and later)\n"
+    "or the NVPW library beside it, which is what counting uses where that is all.\n";
 
 typedef struct checked {
     const rp_metric_set *set;
@@ -107,6 +109,10 @@ static void print_json(const metrics_command *m, const char *chip, const checked
         rp_json_count(&json, "cupti_version", m->cupti.version);
     else
         rp_json_null(&json, "cupti_version");
+    if (m->have_cupti)
+        rp_json_string(&json, "interface", host_name(&m->cupti));
+    else
+        rp_json_null(&json, "interface");
     rp_json_array(&json, "configurations");
     for (size_t i = 0; i < n; i++) {
         rp_json_object(&json, NULL);
@@ -154,11 +160,11 @@ static void print_people(const metrics_command *m, const char *chip, const check
             rp_document_item(&d, "%s", list[i].set->metrics[k]);
     }
     if (m->have_cupti)
-        rp_document_note(&d, "Asked: CUPTI %u.", m->cupti.version);
+        rp_document_note(&d, "Asked: CUPTI %u (%s).", m->cupti.version, host_name(&m->cupti));
     else
         rp_document_note(&d,
                          "No CUPTI was asked: %s. Set ROOFPROF_CUPTI to a libcupti.so of CUDA "
-                         "12.6 or later.",
+                         "12.6 or later, or to an older one with a libnvperf_host.so beside it.",
                          *m->reason ? m->reason : "none was found");
     rp_document_end(&d);
 }

@@ -59,12 +59,13 @@ static void *load_beside(const char *cupti) {
     return dlopen(path, RTLD_NOW | RTLD_LOCAL);
 }
 
+/* Of another folder it would be of another version: the loader is not asked. */
 static void *load(const char *cupti) {
     char real[PATH_MAX];
     void *handle = load_beside(cupti);
     if (!handle && realpath(cupti, real)) /* a link from another folder */
         handle = load_beside(real);
-    return handle ? handle : dlopen("libnvperf_host.so", RTLD_NOW | RTLD_LOCAL);
+    return handle;
 }
 
 int nvpw_open(nvpw_api *api, const void *near, char *reason) {

@@ -55,8 +55,8 @@ typedef struct nvpw_refusal {
     int result;
 } nvpw_refusal;
 
-/* Loads and initialises the libnvperf_host.so beside the CUPTI that NEAR is an address in; a Debian
- * package has it elsewhere, so the loader is asked after that. 0, or -1 with REASON (256 bytes). */
+/* Loads and initialises the libnvperf_host.so beside the CUPTI that NEAR is an address in. 0, or -1
+ * with REASON (256 bytes). */
 int nvpw_open(nvpw_api *api, const void *near, char *reason);
 
 /* ---- The host side --------------------------------------------------------------------------- */
