@@ -335,6 +335,7 @@ static char *write_settings(const rp_emulate_options *options, const char *spool
     rp_trace_settings wanted = *options->settings;
     char *probe = rp_trace_find_probe(options->tracer);
     wanted.probe = probe;
+    wanted.virtual_clock = true;
     char *path = rp_trace_settings_write(&wanted, spool, error);
     free(probe);
     *code = path ? RP_OK : error->code;

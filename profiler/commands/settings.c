@@ -49,6 +49,8 @@ static void write_choice(FILE *file, const rp_trace_settings *s) {
         fprintf(file, "start_after %.6f\n", s->start_after_s);
     if (s->from_api)
         fputs("from_api\n", file);
+    if (s->virtual_clock)
+        fputs("virtual_clock\n", file);
 }
 
 static void write_counting(FILE *file, const rp_trace_settings *s, const rp_metric_sets *sets) {

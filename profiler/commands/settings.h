@@ -23,6 +23,7 @@ typedef struct rp_trace_settings {
     int64_t first, count;       /* count < 0: no end */
     double start_after_s;
     bool from_api;
+    bool virtual_clock; /* an emulated device: waiting for a kernel says nothing of its time */
     const char *probe; /* roofprof-probe's path; NULL: there is none */
 } rp_trace_settings;
 #define RP_TRACE_SETTINGS_INIT                                                                     \

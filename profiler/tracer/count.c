@@ -23,15 +23,39 @@ enum {
     GRACE_NS = 500000000, /* counting may cost this much of however short a run */
     IDLE_NS = 1000000000, /* an open window without launches is closed after that */
     PEAKS_WRITTEN = 3,    /* peaks do not change: these many times, for each configuration */
-    METRICS_MOST = 256
+    METRICS_MOST = 256,
+    GRAPH_KERNELS_MOST = 4096 /* each is a range of one image */
 };
 
 /* What an entry hands to its exit. */
-enum { HOLDS_NOTHING, HOLDS_SHARED = 0x526F01, HOLDS_COUNTED = 0x526F02 };
+enum { HOLDS_NOTHING, HOLDS_SHARED = 0x526F01, HOLDS_COUNTED = 0x526F02, HOLDS_GRAPH = 0x526F03 };
 
 /* Who may stop a window: whoever takes it from OPEN. STUCK: the watchdog is at it, and until it has
  * come back CUPTI's object must stay. */
 enum { WINDOW_CLOSED, WINDOW_OPEN, WINDOW_TAKEN, WINDOW_STUCK };
+
+/* What counting adds to the launches of one config: they are waited for, and some run instrumented.
+ * Told only once hardware counters have said how long the kernel itself takes. */
+typedef struct held_time {
+    int64_t held_ns; /* from the launch to its return, of launches that are not settled yet */
+    uint32_t held;
+    double kernel_ns; /* 0: not known yet */
+} held_time;
+
+/* A kernel that runs in the window. */
+typedef struct pending {
+    spool_counters record;
+    uint64_t node; /* of a graph; 0 */
+    bool wanted;
+} pending;
+
+/* What is launched at once: a kernel or a graph. */
+typedef struct unit {
+    uint32_t config;              /* of a kernel; SPOOL_NONE */
+    const graph_kernels *kernels; /* of a graph; NULL */
+    launch_key *graph_key;
+    uint32_t correlation;
+} unit;
 
 typedef struct counted {
     counted_context context;
@@ -52,13 +76,17 @@ static struct {
     atomic_int state;
     counted *window;
     int current; /* configuration of the window, or the last one */
-    spool_counters pending[RANGE_BATCH];
-    size_t pending_count;
+    pending *pending;
+    size_t pending_count, pending_room;
+    launch_key *graph_key;      /* of the graph that the window is for; NULL: for kernels */
     _Atomic int64_t entered_ns; /* a launch is being counted since; 0: none */
+    int64_t launched_ns;        /* that launch went on to the driver then */
+    uint32_t launched;          /* its config */
     int64_t idle_since_ns;
 
     pthread_mutex_t lock; /* of what follows */
     launch_key *keys;     /* by config */
+    held_time *held;      /* the same */
     size_t key_room;
     spool_counted totals;
     int64_t first_ns;
@@ -176,29 +204,76 @@ static tensor_use tensor_use_of(const char *const *list, size_t n, const double 
     return isnan(pipe) ? TENSOR_UNKNOWN : pipe - halves > 0 ? TENSOR_ACTIVE : TENSOR_IDLE;
 }
 
-static void write_values(configuration *f, spool_counters *record, bool peaks,
+/* NaN: not among them. */
+static double duration_of(const char *const *list, size_t n, const double *values) {
+    for (size_t i = 0; i < n; i++)
+        if (!strcmp(list[i], "gpu__time_duration.sum"))
+            return values[i];
+    return NAN;
+}
+
+/* Under the lock. KERNEL_NS: what this kernel takes, if that is known now. */
+static void settle(held_time *h, double kernel_ns) {
+    if (kernel_ns > 0)
+        h->kernel_ns = kernel_ns;
+    double added = (double)h->held_ns - h->held * h->kernel_ns;
+    if (!(h->kernel_ns > 0))
+        return;
+    c.totals.cost_ns += (uint64_t)(added > 0 ? added : 0);
+    h->held_ns = 0;
+    h->held = 0;
+}
+
+/* A counted launch has returned. */
+static void add_held(void) {
+    pthread_mutex_lock(&c.lock);
+    if (c.launched < c.key_room && !c.settings->virtual_clock) {
+        c.held[c.launched].held_ns += now() - c.launched_ns;
+        c.held[c.launched].held++;
+    }
+    pthread_mutex_unlock(&c.lock);
+}
+
+static void write_values(configuration *f, const pending *launch, bool peaks,
                          const char *const *list, size_t n, const double *values) {
+    spool_node_counters record = {launch->record, launch->node};
     writer_lock();
-    record->metrics = metrics_number(f, peaks, list, n);
-    writer_frame(SPOOL_COUNTERS, record, sizeof *record, values, n * sizeof *values);
+    record.counters.metrics = metrics_number(f, peaks, list, n);
+    if (launch->node)
+        writer_frame(SPOOL_NODE_COUNTERS, &record, sizeof record, values, n * sizeof *values);
+    else
+        writer_frame(SPOOL_COUNTERS, &record.counters, sizeof record.counters, values,
+                     n * sizeof *values);
     writer_unlock();
+}
+
+/* What a kernel of a graph shows of the tensor cores holds for the graph: one that is active is
+ * enough. */
+static void note_tensor(uint32_t config, tensor_use use) {
+    launch_key *graph = c.graph_key;
+    if (use != TENSOR_UNKNOWN && config < c.key_room)
+        c.keys[config].tensor = (uint8_t)use;
+    if (graph && (use == TENSOR_ACTIVE || (use == TENSOR_IDLE && graph->tensor == TENSOR_UNKNOWN)))
+        graph->tensor = (uint8_t)use;
 }
 
 static refusal keep_values(configuration *f, size_t i) {
     const char *list[METRICS_MOST];
     double values[METRICS_MOST];
+    if (!c.pending[i].wanted) /* of a graph: by its name */
+        return (refusal){NULL, CUPTI_OK};
     bool peaks = f->evaluations++ < PEAKS_WRITTEN;
     size_t n = list_metrics(f, peaks, list);
     refusal r = range_evaluate(c.host, f, i, list, n, values);
     if (r.result)
         return r;
     write_values(f, &c.pending[i], peaks, list, n, values);
-    tensor_use use = tensor_use_of(list, n, values);
-    uint32_t config = c.pending[i].config;
+    uint32_t config = c.pending[i].record.config;
     pthread_mutex_lock(&c.lock);
     c.totals.counted++;
-    if (use != TENSOR_UNKNOWN && config < c.key_room)
-        c.keys[config].tensor = (uint8_t)use;
+    if (config < c.key_room)
+        settle(&c.held[config], duration_of(list, n, values));
+    note_tensor(config, tensor_use_of(list, n, values));
     pthread_mutex_unlock(&c.lock);
     return r;
 }
@@ -230,14 +305,14 @@ static void give_up_all(refusal r) {
 /* ---- Windows (the gate is held for writing) -------------------------------------------------- */
 
 /* A launch without values is a launch all the same. */
-static void write_launch(const spool_counters *launch) {
+static void write_launch(const pending *launch) {
     static configuration none = {.profile = "NONE", .passes = 1};
-    spool_counters record = *launch;
-    write_values(&none, &record, true, NULL, 0, NULL);
+    if (launch->wanted)
+        write_values(&none, launch, true, NULL, 0, NULL);
 }
 
 /* Launches that ran in a window and have no values. */
-static void write_without_values(const spool_counters *launches, size_t n) {
+static void write_without_values(const pending *launches, size_t n) {
     for (size_t i = 0; i < n; i++)
         write_launch(&launches[i]);
     add_total(&c.totals.lost, (int64_t)n);
@@ -260,6 +335,8 @@ static void close_window(void) {
         if (!(r = keep_values(f, kept)).result)
             kept++;
     write_without_values(c.pending + kept, expected - kept);
+    if (c.graph_key && !r.result && ranges != expected)
+        c.graph_key->refused = true;
     add_total(&c.totals.cost_ns, now() - began);
     if (r.result)
         give_up_all(r);
@@ -305,16 +382,20 @@ static bool build(counted *p, int which) {
     return false;
 }
 
-static bool open_window(counted *p, int which) {
+/* RANGES: how many it will have at most. A graph's kernels cannot wait for another run of the
+ * program: they are counted by kernel replay, which replays nothing where one pass is enough. */
+static bool open_window(counted *p, int which, size_t ranges, launch_key *graph_key) {
+    bool by_program = c.settings->mode == MODE_RERUN && !graph_key;
     configuration *f = &p->configurations[which];
     int64_t began = now();
     bool another = c.window != p || c.current != which;
     if (!f->built && !build(p, which))
         return false;
     int64_t built = now();
+    refusal r = configuration_make_room(c.api, &p->context, f, ranges);
     window_opens();
-    refusal r = range_start(c.api, &p->context, f,
-                            c.settings->mode == MODE_RERUN ? REPLAY_APPLICATION : REPLAY_KERNEL);
+    if (!r.result)
+        r = range_start(c.api, &p->context, f, by_program ? REPLAY_APPLICATION : REPLAY_KERNEL);
     if (r.result) {
         window_closed();
         give_up_all(r);
@@ -323,6 +404,7 @@ static bool open_window(counted *p, int which) {
     c.window = p;
     c.current = which;
     c.pending_count = 0;
+    c.graph_key = graph_key;
     atomic_store(&c.state, WINDOW_OPEN);
     pthread_mutex_lock(&c.lock);
     c.totals.cost_ns += (uint64_t)(now() - began);
@@ -345,10 +427,13 @@ static launch_key *key_of(uint32_t config) {
     if (config >= c.key_room) {
         size_t room = (size_t)config + 256;
         launch_key *grown = realloc(c.keys, room * sizeof *grown);
-        if (!grown)
+        c.keys = grown ? grown : c.keys;
+        held_time *held = realloc(c.held, room * sizeof *held);
+        c.held = held ? held : c.held;
+        if (!grown || !held)
             return NULL;
         memset(grown + c.key_room, 0, (room - c.key_room) * sizeof *grown);
-        c.keys = grown;
+        memset(held + c.key_room, 0, (room - c.key_room) * sizeof *held);
         c.key_room = room;
     }
     return &c.keys[config];
@@ -361,10 +446,14 @@ static bool over_budget(void) {
     return budget > 0 && (double)c.totals.cost_ns > (allowed > GRACE_NS ? allowed : GRACE_NS);
 }
 
-static int choose(const counted *p, uint32_t config) {
+static launch_key *unit_key(const unit *u) {
+    return u->graph_key ? u->graph_key : key_of(u->config);
+}
+
+static int choose(const counted *p, const unit *u) {
     int which = -1;
     pthread_mutex_lock(&c.lock);
-    launch_key *key = key_of(config);
+    launch_key *key = unit_key(u);
     if (!c.first_ns)
         c.first_ns = now();
     int current = c.window == p ? c.current : -1;
@@ -379,9 +468,9 @@ static int choose(const counted *p, uint32_t config) {
     return which;
 }
 
-static bool waits_for_values(const counted *p, uint32_t config) {
+static bool waits_for_values(const counted *p, const unit *u) {
     pthread_mutex_lock(&c.lock);
-    const launch_key *key = key_of(config);
+    const launch_key *key = unit_key(u);
     bool waits = key && schedule_waits(&p->schedule, key);
     pthread_mutex_unlock(&c.lock);
     return waits;
@@ -393,19 +482,34 @@ static uint64_t hold_shared(void) {
     return enter_shared() ? HOLDS_SHARED : HOLDS_NOTHING;
 }
 
-static spool_counters launch_of(uint32_t config, uint32_t correlation) {
-    return (spool_counters){.config = config,
-                            .correlation = correlation,
-                            .stream = SPOOL_NONE,
-                            .time_ns = (uint64_t)now()};
+static pending launch_of(uint32_t config, uint32_t correlation) {
+    return (pending){.record = {.config = config,
+                                .correlation = correlation,
+                                .stream = SPOOL_NONE,
+                                .time_ns = (uint64_t)now()},
+                     .wanted = config != SPOOL_NONE};
+}
+
+static pending launch_of_node(const graph_kernel *k, uint32_t correlation) {
+    pending launch = launch_of(k->config, correlation);
+    launch.node = k->node;
+    launch.wanted = launch.wanted && k->wanted;
+    return launch;
 }
 
 /* Kernels are not traced where every launch is counted: what is not counted there leaves no other
  * sign. */
-static void note_untouched(uint32_t config, uint32_t correlation) {
-    spool_counters launch = launch_of(config, correlation);
-    if (c.settings->mode != MODE_SAMPLED && config != SPOOL_NONE && atomic_load(&c.on))
+static void note_untouched(const unit *u) {
+    if (c.settings->mode == MODE_SAMPLED || !atomic_load(&c.on))
+        return;
+    pending launch = launch_of(u->config, u->correlation);
+    if (!u->kernels)
         write_launch(&launch);
+    for (size_t i = 0; u->kernels && i < u->kernels->count; i++) {
+        launch = launch_of_node(&u->kernels->at[i], u->correlation);
+        if (u->kernels->at[i].enabled && launch.node)
+            write_launch(&launch);
+    }
 }
 
 /* A window may be open over several launches; one that is not counted ends it. */
@@ -421,86 +525,156 @@ uint64_t count_enter_untouched(void) {
     return hold_shared();
 }
 
-uint64_t count_enter_graph(void) {
-    if (atomic_load(&c.on))
-        add_total(&c.totals.in_graphs, 1);
-    return count_enter_untouched();
-}
-
 uint64_t count_enter_skipped(uint32_t config, uint32_t correlation) {
     if (atomic_load(&c.on))
         add_total(&c.totals.skipped, 1);
-    note_untouched(config, correlation);
+    note_untouched(&(unit){.config = config, .correlation = correlation});
     return count_enter_untouched();
 }
 
-static bool open_for(counted *p, int which, uint32_t config, uint32_t correlation) {
-    if (c.window != p || which != c.current || c.pending_count == RANGE_BATCH)
+static size_t ranges_of(const unit *u) {
+    size_t n = u->kernels ? 0 : 1;
+    for (size_t i = 0; u->kernels && i < u->kernels->count; i++)
+        n += u->kernels->at[i].enabled;
+    return n;
+}
+
+static bool make_pending_room(size_t n) {
+    size_t room = n > RANGE_BATCH ? n : RANGE_BATCH;
+    if (room <= c.pending_room)
+        return true;
+    pending *grown = realloc(c.pending, room * sizeof *grown);
+    if (!grown)
+        return false;
+    c.pending = grown;
+    c.pending_room = room;
+    return true;
+}
+
+static void add_pending(const unit *u) {
+    if (!u->kernels)
+        c.pending[c.pending_count++] = launch_of(u->config, u->correlation);
+    for (size_t i = 0; u->kernels && i < u->kernels->count; i++)
+        if (u->kernels->at[i].enabled)
+            c.pending[c.pending_count++] = launch_of_node(&u->kernels->at[i], u->correlation);
+}
+
+/* A graph has a window of its own. */
+static bool open_for(counted *p, int which, const unit *u) {
+    bool fits = c.pending_count < RANGE_BATCH && !u->kernels && !c.graph_key;
+    if (c.window != p || which != c.current || !fits)
         close_window();
     if (!atomic_load(&c.on)) /* the plan went with the last window */
         return false;
-    if (which < 0 || (atomic_load(&c.state) != WINDOW_OPEN && !open_window(p, which)))
+    size_t ranges = ranges_of(u);
+    if (which < 0 || !make_pending_room(ranges) ||
+        (atomic_load(&c.state) != WINDOW_OPEN && !open_window(p, which, ranges, u->graph_key)))
         return false;
-    c.pending[c.pending_count++] = launch_of(config, correlation);
+    add_pending(u);
     return true;
 }
 
 /* In sampled mode most launches run untouched: the choice is made before anybody has to wait. */
-static int choose_early(const void *context, uint32_t config, uint64_t *held) {
+static int choose_early(const void *context, const unit *u, uint64_t *held) {
     int which = -1;
     *held = hold_shared();
     if (*held == HOLDS_NOTHING)
         return -1;
     const counted *p = plan_of(context);
     if (p)
-        which = choose(p, config);
+        which = choose(p, u);
     if (which >= 0)
         leave(); /* it must be alone, and comes back for that */
     return which;
 }
 
-uint64_t count_enter(void *context, uint32_t config, uint32_t correlation) {
-    if (!atomic_load(&c.on))
-        return HOLDS_NOTHING;
-    if (atomic_load(&c.captures) > 0) {
-        add_total(&c.totals.in_graphs, 1);
-        return hold_shared();
+/* While a stream captures nothing is counted anywhere: it would spoil the capture. */
+static bool captures_go_on(void) {
+    return atomic_load(&c.captures) > 0;
+}
+
+/* The gate is held for writing. */
+static bool open_chosen(void *context, int which, const unit *u) {
+    bool sampled = c.settings->mode == MODE_SAMPLED;
+    counted *p = atomic_load(&c.on) && !captures_go_on() ? plan_of(context) : NULL;
+    if (p && !sampled) {
+        if (waits_for_values(p, u))
+            close_window();
+        p = atomic_load(&c.on) ? p : NULL;
+        which = p ? choose(p, u) : -1;
     }
+    return p && open_for(p, which, u);
+}
+
+static uint64_t enter(void *context, const unit *u) {
     bool sampled = c.settings->mode == MODE_SAMPLED;
     uint64_t held = HOLDS_NOTHING;
-    int which = sampled ? choose_early(context, config, &held) : -1;
+    if (captures_go_on()) {
+        note_untouched(u);
+        return hold_shared();
+    }
+    int which = sampled ? choose_early(context, u, &held) : -1;
     if (sampled && which < 0)
         return held;
     if (!enter_alone()) {
         add_total(&c.totals.busy, 1);
-        note_untouched(config, correlation);
+        note_untouched(u);
         return HOLDS_NOTHING;
     }
-    counted *p = atomic_load(&c.on) ? plan_of(context) : NULL;
     atomic_store(&c.entered_ns, now());
-    if (p && !sampled) {
-        if (waits_for_values(p, config))
-            close_window();
-        p = atomic_load(&c.on) ? p : NULL;
-        which = p ? choose(p, config) : -1;
+    if (open_chosen(context, which, u)) {
+        c.launched = u->config;
+        c.launched_ns = now();
+        return u->kernels ? HOLDS_GRAPH : HOLDS_COUNTED;
     }
-    if (p && open_for(p, which, config, correlation))
-        return HOLDS_COUNTED;
     close_window();
     atomic_store(&c.entered_ns, 0);
     leave();
-    note_untouched(config, correlation);
+    note_untouched(u);
     return hold_shared();
 }
 
+uint64_t count_enter(void *context, uint32_t config, uint32_t correlation) {
+    const unit u = {.config = config, .correlation = correlation};
+    return atomic_load(&c.on) ? enter(context, &u) : HOLDS_NOTHING;
+}
+
+/* Can each of its ranges be given to a kernel? *SKIPPED: one of them must not be counted. */
+static bool can_count(const unit *u, bool *skipped) {
+    bool ok = u->kernels && u->kernels->known && !u->graph_key->refused;
+    *skipped = false;
+    for (size_t i = 0; u->kernels && i < u->kernels->count; i++) {
+        ok = ok && u->kernels->at[i].node;
+        *skipped = *skipped || (u->kernels->at[i].enabled && u->kernels->at[i].skipped);
+    }
+    return ok && !*skipped && ranges_of(u) <= GRAPH_KERNELS_MOST;
+}
+
+uint64_t count_enter_graph(void *context, const graph_kernels *kernels, launch_key *key,
+                           uint32_t correlation) {
+    const unit u = {
+        .config = SPOOL_NONE, .kernels = kernels, .graph_key = key, .correlation = correlation};
+    bool skipped, empty = kernels && kernels->known && !ranges_of(&u);
+    if (!atomic_load(&c.on))
+        return HOLDS_NOTHING;
+    if (can_count(&u, &skipped) && !empty)
+        return enter(context, &u);
+    if (!empty) /* else it launches no kernel */
+        add_total(skipped ? &c.totals.skipped : &c.totals.in_graphs, 1);
+    note_untouched(&u);
+    return count_enter_untouched();
+}
+
 void count_exit(uint64_t entered) {
-    if (entered == HOLDS_COUNTED) {
-        if (c.settings->mode == MODE_SAMPLED || c.pending_count == RANGE_BATCH)
+    if (entered == HOLDS_COUNTED || entered == HOLDS_GRAPH) {
+        add_held();
+        if (c.settings->mode == MODE_SAMPLED || entered == HOLDS_GRAPH ||
+            c.pending_count >= RANGE_BATCH)
             close_window();
         c.idle_since_ns = now();
         atomic_store(&c.entered_ns, 0);
     }
-    if (entered == HOLDS_COUNTED || entered == HOLDS_SHARED)
+    if (entered == HOLDS_COUNTED || entered == HOLDS_GRAPH || entered == HOLDS_SHARED)
         leave();
 }
 
@@ -571,9 +745,9 @@ static void add_context(void *context) {
 
 void count_context_seen(void *context) {
     if (!atomic_load(&c.on) || atomic_load(&c.full) || !context || place_of(context) >= 0 ||
-        !enter_alone())
+        captures_go_on() || !enter_alone())
         return;
-    if (atomic_load(&c.on) && place_of(context) < 0) /* still */
+    if (atomic_load(&c.on) && place_of(context) < 0 && !captures_go_on()) /* still */
         add_context(context);
     leave();
 }

@@ -105,6 +105,7 @@ static bool read_line(tracer_settings *s, char *line) {
     if (!strcmp(name, "set"))
         return read_set(s, rest);
     s->from_api |= !strcmp(name, "from_api");
+    s->virtual_clock |= !strcmp(name, "virtual_clock");
     if (!(value = rest_of(rest)))
         return false;
     read_value(s, name, value);

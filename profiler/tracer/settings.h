@@ -16,6 +16,7 @@
  *     range GLOB                only launches inside an NVTX range whose name matches
  *     first N, count N          a window over the launches that the above leave
  *     start_after SECONDS       launches before that are left out
+ *     virtual_clock             kernels take another time by their device's clock than by ours
  *     from_api                  only launches between cuProfilerStart and cuProfilerStop
  *     set CHIPS PROFILE METRIC...   a configuration of metrics: HW SASS FULL2 WHY TENSOR0...
  */
@@ -47,7 +48,7 @@ typedef struct tracer_settings {
     const char *kernel, *range; /* globs; NULL: any */
     uint64_t first, count;      /* count UINT64_MAX: no end */
     double start_after_s;
-    bool from_api;
+    bool from_api, virtual_clock;
     metric_set *sets;
     size_t set_count;
 } tracer_settings;

@@ -232,6 +232,11 @@ budget)
     check "launches" 600 "$(launches paced)"
     counted=$(launches paced "exists (select 1 from counters v where v.key >> 16 = l.id)")
     { [ "$counted" -gt 5 ] && [ "$counted" -lt 17 ]; } || check "counted" "some, not all" "$counted"
+    # The same where it is the launches that take longer than their kernels.
+    FAKE_SLOW_LAUNCH_MS=50 run sampled --samples 10000 --budget 0.01 -- paced 300
+    contains "it is said of slow launches" "since counting had cost its share" notes
+    counted=$(launches paced "exists (select 1 from counters v where v.key >> 16 = l.id)")
+    { [ "$counted" -gt 5 ] && [ "$counted" -lt 17 ]; } || check "counted, slow launches" "some, not all" "$counted"
     ;;
 graphs)
     run sampled --budget 0 -- graphs 20

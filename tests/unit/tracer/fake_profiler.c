@@ -8,8 +8,8 @@
  * FAKE_REFUSE, FAKE_PROBE: results (see fake_profiler.h). FAKE_UNSUPPORTED=vgpu: what
  * cuptiProfilerDeviceSupported says. FAKE_STUCK=NAME: this kernel does not return while counted,
  * until the window is stopped. FAKE_STRAY=1: a range more than launches in each window.
- * FAKE_SLOW_WINDOW_MS: what starting one takes.
- * FAKE_UNKNOWN=TEXT: metrics with TEXT in their name are not known.
+ * FAKE_SLOW_WINDOW_MS: what starting one takes. FAKE_SLOW_LAUNCH_MS: and what a launch takes
+ * longer. FAKE_UNKNOWN=TEXT: metrics with TEXT in their name are not known.
  */
 #include "fake_profiler.h"
 #include "tracer/host.h"
@@ -360,6 +360,8 @@ unsigned fake_profiler_launch(void *context, const char *name, uint32_t grid) {
         snprintf(r->name, sizeof r->name, "%s", name);
         r->grid = grid;
     }
+    const char *slow = getenv("FAKE_SLOW_LAUNCH_MS");
+    usleep(slow && !is_probe() ? (unsigned)atoi(slow) * 1000 : 0);
     pthread_mutex_lock(&lock);
     while (stuck && !strcmp(stuck, name) && atomic_load(&p.started))
         pthread_cond_wait(&stopped, &lock);
