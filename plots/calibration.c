@@ -214,11 +214,11 @@ rp_code rp_plot_calibration(const rp_calibration *calibration, const rp_plot_opt
     p.width = options->width > 0 ? options->width : 1600;
     p.height = options->height > 0 ? options->height : 1000;
     p.font = fmax(9, 17 * fmin(p.width / 1600.0, p.height / 1000.0));
-    if ((code = rp_gnuplot_open(&g, options->keep, error)) != RP_OK)
+    if ((code = rp_gnuplot_open(&g, options, error)) != RP_OK)
         return code;
     code = write_all(&g, &p, error);
     if (code == RP_OK)
         code = rp_gnuplot_run(&g, "calibration.gp", options->output, error);
-    rp_gnuplot_close(&g, code == RP_MACHINE);
+    rp_gnuplot_close(&g, code);
     return code;
 }

@@ -288,13 +288,13 @@ rp_code rp_plot_compare(const rp_device *const *devices, size_t n, bool sparse,
         goto out;
     ranges(&p);
     canvas(&p, options);
-    code = rp_gnuplot_open(&g, options->keep, error);
+    code = rp_gnuplot_open(&g, options, error);
     if (code)
         goto out;
     code = write_all(&g, &p, options, error);
     if (!code)
         code = rp_gnuplot_run(&g, "compare.gp", options->output, error);
-    rp_gnuplot_close(&g, code == RP_MACHINE);
+    rp_gnuplot_close(&g, code);
 out:
     free(p.lines);
     return code;

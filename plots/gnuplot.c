@@ -16,8 +16,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-rp_code rp_gnuplot_open(rp_gnuplot *plot, const char *keep, rp_error *error) {
-    plot->temporary = !keep;
+rp_code rp_gnuplot_open(rp_gnuplot *plot, const rp_plot_options *options, rp_error *error) {
+    const char *keep = options->keep;
+    *plot = (rp_gnuplot){.temporary = !keep, .leave = keep || options->output, .instead = ""};
     if (keep) {
         if (snprintf(plot->folder, sizeof plot->folder, "%s", keep) >= (int)sizeof plot->folder)
             return rp_fail(error, RP_USAGE, "--keep: the folder's name is too long");
@@ -195,23 +196,28 @@ rp_code rp_gnuplot_run(rp_gnuplot *plot, const char *script, const char *output,
         return code;
     unlink(picture);
     int status = spawn(plot, script);
-    if (status == 127)
+    if (status == 127 && plot->leave)
         return rp_fail(error, RP_MACHINE,
                        "gnuplot is not installed, so no picture was drawn. Install it (Debian: apt "
-                       "install gnuplot-nox) and run `gnuplot %s` in %s, where the data is kept; "
-                       "--ascii draws in the terminal without it",
-                       script, plot->folder);
+                       "install gnuplot-nox) and run `gnuplot %s` in %s, where the data is kept%s",
+                       script, plot->folder, plot->instead);
+    if (status == 127)
+        return rp_fail(error, RP_MACHINE,
+                       "gnuplot is not installed: install it (Debian: apt install gnuplot-nox) and "
+                       "do this again");
     if (status || access(picture, R_OK)) {
         first_message(plot, message, sizeof message);
-        return rp_fail(error, RP_MACHINE, "gnuplot failed (exit %d): %s. Data and script are in %s",
-                       status, *message ? message : "it said nothing", plot->folder);
+        return rp_fail(error, RP_MACHINE, "gnuplot failed (exit %d): %s%s%s", status,
+                       *message ? message : "it said nothing",
+                       plot->leave ? ". Data and script are in " : "",
+                       plot->leave ? plot->folder : "");
     }
     return output ? publish(picture, output, error) : RP_OK;
 }
 
-void rp_gnuplot_close(rp_gnuplot *plot, bool keep_it) {
+void rp_gnuplot_close(rp_gnuplot *plot, rp_code code) {
     char path[4400];
-    if (!plot->temporary || keep_it)
+    if (!plot->temporary || (plot->leave && code == RP_MACHINE))
         return;
     DIR *folder = opendir(plot->folder);
     for (struct dirent *e; folder && (e = readdir(folder));)

@@ -11,10 +11,13 @@
 typedef struct rp_gnuplot {
     char folder[4096];
     bool temporary;
+    bool leave;          /* where gnuplot is missing or fails, the user can go on with the data */
+    const char *instead; /* what else to do without gnuplot, as "; ..."; "" nothing */
 } rp_gnuplot;
 
-/* Makes the folder: KEEP if not NULL (made if absent), else a private temporary one. */
-rp_code rp_gnuplot_open(rp_gnuplot *plot, const char *keep, rp_error *error);
+/* Makes the folder: OPTIONS' keep if there is one (made if absent), else a private temporary one,
+ * which is left behind only if gnuplot fails and the picture was to be a file. */
+rp_code rp_gnuplot_open(rp_gnuplot *plot, const rp_plot_options *options, rp_error *error);
 
 /* Opens NAME in the folder for writing; NULL with ERROR filled. Closed with rp_gnuplot_close_file.
  */
@@ -30,10 +33,11 @@ void rp_gnuplot_terminal(FILE *settings, const rp_plot_options *options, int wid
                          double font);
 
 /* Copies SCRIPT (a file beside the installed scripts) into the folder and runs it there; the
- * picture, written as "picture" in the folder, is then moved to OUTPUT. */
+ * picture, written as "picture" in the folder, is then moved to OUTPUT (NULL: stays there).
+ * RP_MACHINE where gnuplot is missing or fails. */
 rp_code rp_gnuplot_run(rp_gnuplot *plot, const char *script, const char *output, rp_error *error);
 
-/* Removes a temporary folder. KEEP_IT: leaves it (something failed, and the user may want it). */
-void rp_gnuplot_close(rp_gnuplot *plot, bool keep_it);
+/* Removes a temporary folder, but for one that CODE, what rp_gnuplot_run said, tells of. */
+void rp_gnuplot_close(rp_gnuplot *plot, rp_code code);
 
 #endif

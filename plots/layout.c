@@ -173,7 +173,7 @@ static rp_code make_roofs(rp_plot_layout *l, const rp_report *report, size_t dev
         const rp_ceiling *c = &d->ceilings[i];
         if (!roof_wanted(c))
             continue;
-        bool used = c->compute ? ceiling_used(report, device, c) : c->level == RP_DRAM;
+        bool used = c->compute ? ceiling_used(report, device, c) : c->level == l->level;
         if (join_roof(l, c, used))
             continue;
         rp_plot_roof *r = &l->roofs[l->roof_count++];
@@ -206,11 +206,15 @@ static double roof_extreme(const rp_plot_layout *l, bool compute, bool used_only
     return best;
 }
 
-static double dram_rate(const rp_plot_layout *l) {
-    for (size_t i = 0; i < l->roof_count; i++)
-        if (!l->roofs[i].compute && l->roofs[i].used)
-            return l->roofs[i].rate;
-    return roof_extreme(l, false, false, false);
+/* Bandwidth of the level that the discs stand at; NaN where the device's is not known. */
+static double level_rate(const rp_plot_layout *l) {
+    return roof_extreme(l, false, true, true);
+}
+
+/* The bandwidth that the ridge is taken with: of that level, else the lowest there is. */
+static double ridge_rate(const rp_plot_layout *l) {
+    double rate = level_rate(l);
+    return isnan(rate) ? roof_extreme(l, false, false, false) : rate;
 }
 
 /* ---- Discs ----------------------------------------------------------------------------------- */
@@ -233,11 +237,11 @@ static bool place_disc(const rp_plot_layout *l, const rp_report_kernel *k, rp_pl
         disc->y = k->flops_per_s;
         return true;
     }
-    double dram = dram_rate(l);
-    if (k->flops_total == 0 && !isnan(k->bytes[l->level]) && k->time_s > 0 && dram > 0) {
+    double rate = level_rate(l);
+    if (k->flops_total == 0 && !isnan(k->bytes[l->level]) && k->time_s > 0 && rate > 0) {
         disc->in_strip = true;
         disc->x = 0.5;
-        disc->y = k->bytes[l->level] / k->time_s / dram;
+        disc->y = k->bytes[l->level] / k->time_s / rate;
         return true;
     }
     return false;
@@ -252,7 +256,6 @@ static int by_radius(const void *a, const void *b) {
 
 static rp_code make_discs(rp_plot_layout *l, const rp_report *report, size_t device,
                           rp_error *error) {
-    l->level = disc_level(report, device);
     l->discs = calloc(report->kernel_count + 1, sizeof *l->discs);
     if (!l->discs)
         return rp_fail(error, RP_INTERNAL, "no memory for the plot");
@@ -288,14 +291,14 @@ static void widen(rp_plot_axis *axis, double low, double high) {
 }
 
 static rp_code make_ranges(rp_plot_layout *l, rp_error *error) {
-    double dram = dram_rate(l), peak = roof_extreme(l, true, true, true);
+    double bandwidth = ridge_rate(l), peak = roof_extreme(l, true, true, true);
     double top = roof_extreme(l, true, false, true);
     l->x = l->y = (rp_plot_axis){NAN, NAN};
-    l->ridge_x = peak / dram;
+    l->ridge_x = peak / bandwidth;
     l->ridge_y = peak;
-    if (dram > 0 && peak > 0) {
-        widen(&l->x, roof_extreme(l, true, true, false) / dram / 40, l->ridge_x * 12);
-        widen(&l->x, NAN, top / dram * 6);
+    if (bandwidth > 0 && peak > 0) {
+        widen(&l->x, roof_extreme(l, true, true, false) / bandwidth / 40, l->ridge_x * 12);
+        widen(&l->x, NAN, top / bandwidth * 6);
         widen(&l->y, NAN, top * 2.2);
     }
     for (size_t i = 0; i < l->disc_count; i++) {
@@ -305,8 +308,8 @@ static rp_code make_ranges(rp_plot_layout *l, rp_error *error) {
         widen(&l->x, d->x / 3, d->x * 3);
         widen(&l->y, d->y / 3, d->y * 3);
     }
-    if (dram > 0 && !isnan(l->x.min))
-        widen(&l->y, dram * l->x.min * 1.5, dram * l->x.min * 1.5);
+    if (bandwidth > 0 && !isnan(l->x.min))
+        widen(&l->y, bandwidth * l->x.min * 1.5, bandwidth * l->x.min * 1.5);
     if (!(l->x.min < l->x.max) || !(l->y.min < l->y.max))
         return rp_fail(
             error, RP_INPUT,
@@ -354,7 +357,7 @@ static void clip_diagonal(const rp_plot_layout *l, rp_plot_roof *r, double end_r
 }
 
 static void make_segments(rp_plot_layout *l) {
-    double dram = dram_rate(l), highest = roof_extreme(l, false, false, true);
+    double bandwidth = ridge_rate(l), highest = roof_extreme(l, false, false, true);
     double used = roof_extreme(l, true, true, true), top = roof_extreme(l, true, false, true);
     for (size_t i = 0; i < l->roof_count; i++) {
         rp_plot_roof *r = &l->roofs[i];
@@ -369,7 +372,7 @@ static void make_segments(rp_plot_layout *l) {
             continue;
         }
         r->y0 = r->y1 = r->rate;
-        double from = r->used && highest > 0 ? r->rate / highest : r->rate / dram;
+        double from = r->used && highest > 0 ? r->rate / highest : r->rate / bandwidth;
         r->x0 = from > l->x.min ? from : l->x.min;
         r->x1 = l->x.max;
     }
@@ -552,6 +555,8 @@ static void spread_strip(rp_plot_layout *l) {
 
 static void number_discs(rp_plot_layout *l, const rp_report *report, size_t device,
                          rp_plot_taken *taken) {
+    if (!l->has_key)
+        return;
     /* The key has room for two lines a kernel; the report's order says which matter. */
     size_t room = (size_t)((l->key.top - l->key.bottom - 3 * l->font) / (2.75 * l->font));
     size_t limit = room < KEY_LIMIT ? room : KEY_LIMIT, listed = 0;
@@ -614,6 +619,7 @@ rp_code rp_plot_layout_make(const rp_report *report, const rp_plot_options *opti
                        "a plot of %d x %d cannot be drawn: 400 x 300 to 20000 x 20000",
                        layout->width, layout->height);
     layout->font = fmax(9, 17 * fmin(layout->width / 1600.0, layout->height / 1000.0));
+    layout->level = disc_level(report, options->device);
     rp_code code = make_roofs(layout, report, options->device, error);
     if (!code)
         code = make_discs(layout, report, options->device, error);

@@ -20,7 +20,7 @@ typedef struct rp_plot_axis { /* logarithmic */
 typedef struct rp_plot_roof { /* one ceiling */
     bool compute;
     rp_hw_path path; /* of a compute ceiling; of the first, where several are one line */
-    bool used;       /* used: some kernel's arithmetic runs under it; DRAM always */
+    bool used;       /* some kernel's arithmetic runs under it; of a bandwidth: the discs' level */
     double rate;
     char label[96];
     double x0, y0, x1, y1;     /* the segment that is drawn */
@@ -34,7 +34,7 @@ typedef struct rp_plot_roof { /* one ceiling */
 
 typedef struct rp_plot_disc {
     const rp_report_kernel *kernel;
-    bool in_strip; /* no FLOPs: x is 0..1 across the strip, y the fraction of DRAM bandwidth */
+    bool in_strip; /* no FLOPs: x is 0..1 across the strip, y the fraction of the level's roof */
     double x, y;   /* data coordinates */
     double radius; /* pixels */
     bool hollow;   /* modelled */
@@ -50,10 +50,10 @@ typedef struct rp_plot_layout {
     rp_plot_box main, strip, key;
     bool has_strip, has_key;
     rp_plot_axis x, y;
-    double strip_max; /* top of the strip's axis, fraction of DRAM bandwidth */
+    double strip_max; /* top of the strip's axis, fraction of the level's roof */
     rp_plot_roof *roofs;
     size_t roof_count;
-    double ridge_x, ridge_y; /* of the highest used compute ceiling and DRAM; NaN none */
+    double ridge_x, ridge_y; /* of the highest used compute ceiling and the level; NaN none */
     rp_hw_level level;       /* the level whose intensity the discs stand at */
     rp_plot_disc *discs;     /* largest first */
     size_t disc_count;

@@ -265,7 +265,7 @@ static rp_code write_all(const rp_gnuplot *g, const picture *p, rp_error *error)
 rp_code rp_plot_plan(const rp_plan *plan, const rp_plot_options *options, rp_error *error) {
     picture p = {.plan = plan, .options = options};
     rp_gnuplot g;
-    rp_code code = rp_gnuplot_open(&g, options->keep, error);
+    rp_code code = rp_gnuplot_open(&g, options, error);
 
     if (code != RP_OK)
         return code;
@@ -273,6 +273,6 @@ rp_code rp_plot_plan(const rp_plan *plan, const rp_plot_options *options, rp_err
     code = write_all(&g, &p, error);
     if (code == RP_OK)
         code = rp_gnuplot_run(&g, "plan.gp", options->output, error);
-    rp_gnuplot_close(&g, code == RP_MACHINE);
+    rp_gnuplot_close(&g, code);
     return code;
 }

@@ -413,6 +413,7 @@ static void write_settings(FILE *f, const rp_plot_layout *l, const rp_plot_optio
     fprintf(f, "x_step = %d\ny_step = %d\n", decades(&l->x) > 8 ? 100 : 10,
             decades(&l->y) > 8 ? 100 : 10);
     fprintf(f, "x_title = 'arithmetic intensity [FLOP per %s byte]'\n", level[l->level]);
+    fprintf(f, "strip_title = 'share of the %s roof, kernels without FLOPs'\n", level[l->level]);
 }
 
 static rp_code write_file(const rp_gnuplot *g, const char *name, writer write,
@@ -488,6 +489,7 @@ static rp_code draw(rp_gnuplot *g, const rp_report *report, const rp_plot_option
     rp_code code = rp_plot_layout_make(report, o, layout, error);
     if (code)
         return code;
+    g->instead = "; --ascii draws in the terminal without it";
     code = write_all(g, layout, report, o, error);
     if (!code)
         code = rp_gnuplot_run(g, "roofline.gp", output, error);
@@ -502,7 +504,7 @@ rp_code rp_plot_roofline_svg(const rp_report *report, const rp_plot_options *opt
     char picture[4200];
     o.format = RP_PLOT_SVG_INTERACTIVE;
     *svg = NULL;
-    rp_code code = rp_gnuplot_open(&g, o.keep, error);
+    rp_code code = rp_gnuplot_open(&g, &o, error);
     if (code)
         return code;
     code = draw(&g, report, &o, &layout, NULL, error);
@@ -511,7 +513,7 @@ rp_code rp_plot_roofline_svg(const rp_report *report, const rp_plot_options *opt
         code = rp_plot_svg_add_hover(picture, &layout, svg, error);
     }
     rp_plot_layout_free(&layout);
-    rp_gnuplot_close(&g, code == RP_MACHINE);
+    rp_gnuplot_close(&g, code);
     return code;
 }
 
@@ -546,11 +548,11 @@ rp_code rp_plot_roofline(const rp_report *report, const rp_plot_options *options
         return ascii_file(report, options, error);
     if (options->format == RP_PLOT_SVG_INTERACTIVE)
         return interactive(report, options, error);
-    rp_code code = rp_gnuplot_open(&g, options->keep, error);
+    rp_code code = rp_gnuplot_open(&g, options, error);
     if (code)
         return code;
     code = draw(&g, report, options, &layout, options->output, error);
     rp_plot_layout_free(&layout);
-    rp_gnuplot_close(&g, code == RP_MACHINE);
+    rp_gnuplot_close(&g, code);
     return code;
 }

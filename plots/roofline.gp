@@ -12,7 +12,7 @@ INK = 0x2b2b2b; GRID = 0xe4e4e4
 
 set multiplot
 
-# --- kernels without FLOPs: how much of the DRAM bandwidth they reach
+# --- kernels without FLOPs: how much of the level's bandwidth they reach
 if (has_strip) {
     set lmargin at screen strip_left; set rmargin at screen strip_right
     set bmargin at screen main_bottom; set tmargin at screen main_top
@@ -21,7 +21,7 @@ if (has_strip) {
     unset xtics
     set ytics 0.25 format '%g' textcolor rgb INK
     set ytics add ('0' 0, '25%%' 0.25, '50%%' 0.5, '75%%' 0.75, '100%%' 1)
-    set ylabel 'share of the DRAM roof, kernels without FLOPs' textcolor rgb INK offset 1.2,0
+    set ylabel strip_title textcolor rgb INK offset 1.2,0
     set arrow 1 from 0,1 to 1,1 nohead lc rgb 0x0072B2 lw 2 back
     plot 'strip.dat' skip 1 using 2:3:($4*point_scale):5:6 with points pt variable ps variable lc rgb variable notitle, \
          'strip_numbers.dat' skip 1 using 1:2:3:4 with labels center tc rgb variable notitle

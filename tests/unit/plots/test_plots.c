@@ -161,6 +161,40 @@ static void unknown_is_not_zero(void **state) {
     sample_free(&report);
 }
 
+/* No DRAM bytes of any kernel: discs, ridge and strip go by the next level, and by its roof. */
+static void the_next_level_where_dram_was_not_counted(void **state) {
+    (void)state;
+    rp_report report;
+    rp_plot_layout l;
+    rp_plot_options o = RP_PLOT_OPTIONS_INIT;
+    sample_make(&report, 2, "kernel");
+    for (int i = 0; i < 2; i++) {
+        report.kernels[i].bytes[RP_DRAM] = report.kernels[i].intensity[RP_DRAM] = NAN;
+        report.kernels[i].bytes[RP_L2] = 0.5 * 5.5e12 * report.kernels[i].time_s;
+    }
+    report.kernels[0].flops_total = 0;
+    assert_int_equal(rp_plot_layout_make(&report, &o, &l, NULL), RP_OK);
+    assert_int_equal(l.level, RP_L2);
+    assert_true(fabs(l.ridge_x - 989.4 / 5.5) < 1e-9); /* kernel 2 runs on the tensor cores */
+    assert_int_equal(l.disc_count, 2);
+    for (size_t i = 0; i < 2; i++)
+        if (l.discs[i].in_strip)
+            assert_true(fabs(l.discs[i].y - 0.5) < 1e-12);
+        else
+            assert_true(l.discs[i].x == report.kernels[1].intensity[RP_L2]);
+    assert_true(l.has_strip);
+    rp_plot_layout_free(&l);
+    /* a share of a roof that the device lacks is not known */
+    for (size_t i = 0; i < report.devices->ceiling_count; i++)
+        if (!report.devices->ceilings[i].compute && report.devices->ceilings[i].level == RP_L2)
+            report.devices->ceilings[i].rate = NAN;
+    assert_int_equal(rp_plot_layout_make(&report, &o, &l, NULL), RP_OK);
+    assert_int_equal(l.unplaced, 1);
+    assert_false(l.has_strip);
+    rp_plot_layout_free(&l);
+    sample_free(&report);
+}
+
 static void labels_keep_clear_of_each_other(void **state) {
     (void)state;
     rp_report report;
@@ -305,9 +339,21 @@ static void without_gnuplot_the_data_is_kept(void **state) {
     o.keep = keep;
     setenv("PATH", "/nonexistent", 1);
     assert_int_equal(rp_plot_roofline(&report, &o, &error), RP_MACHINE);
-    setenv("PATH", path, 1);
     assert_non_null(strstr(error.message, "gnuplot"));
     assert_non_null(strstr(error.message, keep));
+    assert_non_null(strstr(error.message, "--ascii"));
+    /* a picture in memory, for a page, leaves nothing and says nothing of a folder */
+    char *svg, *tmp = strdup(path_of("tmp"));
+    o = (rp_plot_options)RP_PLOT_OPTIONS_INIT;
+    assert_int_equal(mkdir(tmp, 0777), 0);
+    setenv("TMPDIR", tmp, 1);
+    assert_int_equal(rp_plot_roofline_svg(&report, &o, &svg, &error), RP_MACHINE);
+    assert_non_null(strstr(error.message, "apt install gnuplot-nox"));
+    assert_null(strstr(error.message, tmp));
+    assert_int_equal(rmdir(tmp), 0);
+    unsetenv("TMPDIR");
+    free(tmp);
+    setenv("PATH", path, 1);
     assert_int_equal(access(path_of("none.png"), F_OK), -1);
     assert_int_equal(stat(path_of("keep/kernels.dat"), &status), 0);
     assert_int_equal(stat(path_of("keep/roofline.gp"), &status), 0);
@@ -358,6 +404,7 @@ int main(void) {
         cmocka_unit_test(the_ridge_is_where_the_roofs_meet),
         cmocka_unit_test(a_kernel_above_the_roof_is_shown_above_it),
         cmocka_unit_test(unknown_is_not_zero),
+        cmocka_unit_test(the_next_level_where_dram_was_not_counted),
         cmocka_unit_test(labels_keep_clear_of_each_other),
         cmocka_unit_test(nothing_to_draw_is_said),
         cmocka_unit_test(every_format_and_size),
