@@ -11,6 +11,10 @@ scripts/disassembler.sh || echo "test.sh: no disassembler, the sass tests are sk
 # Programs for the emulated device are compiled by an installed toolkit, else by a fetched one.
 nvcc=$(scripts/toolchain.sh build/toolchain) ||
     { echo "test.sh: no CUDA compiler, tests that need one are skipped" >&2; nvcc=OFF; }
+# What is counted through the host libraries of older CUDA versions is held against them.
+ROOFPROF_TEST_OLD_CUPTI=$(scripts/old-cupti.sh | paste -sd:) ||
+    echo "test.sh: no CUPTI of CUDA 11.8 and 12.4, the tests against them are skipped" >&2
+export ROOFPROF_TEST_OLD_CUPTI
 jobs=$(nproc)
 export CTEST_OUTPUT_ON_FAILURE=1
 

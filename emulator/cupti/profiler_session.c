@@ -454,9 +454,15 @@ void session_launch(const emu_launch_event *e) {
         return;
     pthread_mutex_lock(&sessions.lock);
     session *s = &sessions.of[e->device];
-    if (s->open && s->enabled)
+    bool counted = s->open && s->enabled;
+    bool refused = counted && e->graph && s->range == RANGE_AUTO && by_client(s);
+    if (counted && !refused)
         ranges_launch(&s->ranges, e, s->range == RANGE_USER);
     unlock();
+    if (refused)
+        complain("error", "graph-replay",
+                 "a graph is launched in automatic ranges without kernel replay, which is not "
+                 "supported: its kernels have no ranges");
 }
 
 void session_ends(void) {
