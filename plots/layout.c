@@ -238,7 +238,8 @@ static bool place_disc(const rp_plot_layout *l, const rp_report_kernel *k, rp_pl
         return true;
     }
     double rate = level_rate(l);
-    if (k->flops_total == 0 && !isnan(k->bytes[l->level]) && k->time_s > 0 && rate > 0) {
+    bool none = k->flops_total == 0 && !k->flops_lower_bound; /* known to do no arithmetic */
+    if (none && !isnan(k->bytes[l->level]) && k->time_s > 0 && rate > 0) {
         disc->in_strip = true;
         disc->x = 0.5;
         disc->y = k->bytes[l->level] / k->time_s / rate;

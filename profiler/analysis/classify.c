@@ -56,8 +56,8 @@ static rp_side side_of(const rp_roofs *roofs, const rp_report_kernel *kernel) {
     if (kernel->tensor_not_counted || !floating_counted(kernel))
         return RP_SIDE_UNKNOWN;
     double arithmetic = rp_arithmetic_time(kernel, roofs, kernel->clock_hz);
-    if (arithmetic == 0)
-        return RP_SIDE_MEMORY;
+    if (arithmetic == 0) /* of a part of the instructions says nothing */
+        return kernel->flops_lower_bound ? RP_SIDE_UNKNOWN : RP_SIDE_MEMORY;
     if (!dram || isnan(dram->time_s) || isnan(arithmetic))
         return RP_SIDE_UNKNOWN;
     return arithmetic > dram->time_s ? RP_SIDE_COMPUTE : RP_SIDE_MEMORY;

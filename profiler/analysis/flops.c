@@ -118,6 +118,28 @@ static double from_instructions(const rp_group *group, const vector_rule *rule,
     return flops;
 }
 
+/* Were the FLOPs that the capture holds summed up of some kinds of instructions alone, in some
+ * launches at least? Ingest marks such sums as estimated, and the kinds stand beside them. */
+static bool summed_of_parts(const rp_group *group, const vector_rule *rule) {
+    uint64_t most = 0, least = UINT64_MAX;
+    if (group->provenance[rule->given] != RP_ESTIMATED)
+        return false;
+    for (size_t i = 0; i < rule->term_count; i++) {
+        uint64_t n = group->q[rule->terms[i]].n;
+        most = n > most ? n : most;
+        if (i < rule->optional_from)
+            least = n < least ? n : least;
+    }
+    return most > 0 && least < most;
+}
+
+static void say_lower_bound(rp_report_kernel *kernel, rp_hw_precision precision) {
+    kernel->flops_lower_bound = true;
+    rp_kernel_note(kernel,
+                   "%s: not every kind of instruction was counted, the FLOPs are a lower bound",
+                   rp_precision_name(precision));
+}
+
 static void count_vector(const rp_group *group, rp_report_kernel *kernel) {
     for (size_t i = 0; i < sizeof vector_rules / sizeof *vector_rules; i++) {
         const vector_rule *rule = &vector_rules[i];
@@ -126,16 +148,13 @@ static void count_vector(const rp_group *group, rp_report_kernel *kernel) {
         *flops = rp_group_total(group, rule->given);
         if (!isnan(*flops)) {
             take(group, rule->given, kernel);
+            if (summed_of_parts(group, rule))
+                say_lower_bound(kernel, rule->precision);
             continue;
         }
         *flops = from_instructions(group, rule, kernel, &missing);
-        if (!isnan(*flops) && missing) {
-            kernel->flops_lower_bound = true;
-            rp_kernel_note(kernel,
-                           "%s: not every kind of instruction was counted, the FLOPs are a "
-                           "lower bound",
-                           rp_precision_name(rule->precision));
-        }
+        if (!isnan(*flops) && missing)
+            say_lower_bound(kernel, rule->precision);
         if (rule->precision == RP_FP16 && *flops > 0)
             rp_kernel_note(kernel,
                            "fp16: every half instruction is taken as packed (two lanes): an "
@@ -236,7 +255,12 @@ void rp_count_flops(const rp_group *group, rp_report_kernel *kernel) {
     kernel->flops[RP_INT32][RP_VECTOR] = kernel->int_ops;
     kernel->half_moves = half_moves(group);
     add_up(kernel);
-    if (kernel->flops_total == 0 && kernel->int_ops > 0)
+    if (kernel->flops_total == 0 && isnan(kernel->flops[RP_FP32][RP_VECTOR])) {
+        kernel->flops_lower_bound = true;
+        rp_kernel_note(kernel, "no floating-point operation among those that were counted, but "
+                               "fp32 was not counted");
+    }
+    if (kernel->flops_total == 0 && !kernel->flops_lower_bound && kernel->int_ops > 0)
         rp_kernel_note(kernel, "integer work only: no floating-point operation was executed");
     if (tensor_busy(group) && (!tensor_known || tensor_total(kernel) == 0)) {
         kernel->flops_lower_bound = true;

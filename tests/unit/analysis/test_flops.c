@@ -105,6 +105,63 @@ static void the_worst_part_is_the_provenance(void **state) {
     assert_true(k->flops_total == 4 + 4 + 8);
 }
 
+/* FLOPs that a capture summed up of multiply-adds alone are estimated there, and a lower bound
+ * here; what another profiler or the user gave as FLOPs is whole, whatever else was counted. */
+static void sums_of_parts_are_a_lower_bound(void **state) {
+    (void)state;
+    static const struct {
+        rp_provenance provenance;
+        bool all_kinds, lower_bound;
+    } rows[] = {{RP_ESTIMATED, false, true},
+                {RP_ESTIMATED, true, false}, /* rounded, but of all kinds */
+                {RP_IMPORTED, false, false},
+                {RP_USER, false, false}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        fixture_end(&f);
+        fixture_start(&f, "NVIDIA B200");
+        rp_group *g = fixture_kernel(&f, "k", 3, 1e-3);
+        fixture_set(g, RP_Q_FLOPS_FP32_VECTOR, 10);
+        g->provenance[RP_Q_FLOPS_FP32_VECTOR] = (uint8_t)rows[i].provenance;
+        fixture_set(g, RP_Q_INST_FP32_FMA, 5);
+        if (rows[i].all_kinds) {
+            fixture_set(g, RP_Q_INST_FP32_ADD, 0);
+            fixture_set(g, RP_Q_INST_FP32_MUL, 0);
+        }
+        const rp_report_kernel *k = only();
+        assert_true(k->flops_total == 30);
+        assert_int_equal(k->flops_lower_bound, rows[i].lower_bound);
+        assert_int_equal(k->note_count, rows[i].lower_bound);
+        if (rows[i].all_kinds) { /* in some launches only */
+            g->q[RP_Q_INST_FP32_ADD].n = 2;
+            assert_true(only()->flops_lower_bound);
+        }
+    }
+}
+
+/* None of what was counted, where FP32 or some kinds of instructions were not: that is no kernel
+ * without arithmetic. */
+static void nothing_of_a_part_is_not_nothing(void **state) {
+    (void)state;
+    rp_group *g = fixture_kernel(&f, "k", 1, 1e-3);
+    fixture_set(g, RP_Q_DRAM_BYTES, 1e6);
+    fixture_set(g, RP_Q_INST_FP64_ADD, 0);
+    fixture_set(g, RP_Q_INST_FP64_MUL, 0);
+    fixture_set(g, RP_Q_INST_FP64_FMA, 0);
+    const rp_report_kernel *k = only();
+    assert_true(k->flops_total == 0 && k->flops_lower_bound);
+    assert_int_equal(k->side, RP_SIDE_UNKNOWN);
+    assert_non_null(strstr(k->notes[0], "fp32 was not counted"));
+    fixture_set(g, RP_Q_INST_FP32_FMA, 0);
+    k = only();
+    assert_true(k->flops_total == 0 && k->flops_lower_bound);
+    assert_int_equal(k->side, RP_SIDE_UNKNOWN);
+    fixture_set(g, RP_Q_INST_FP32_ADD, 0);
+    fixture_set(g, RP_Q_INST_FP32_MUL, 0);
+    k = only();
+    assert_false(k->flops_lower_bound);
+    assert_int_equal(k->side, RP_SIDE_MEMORY);
+}
+
 static void sampled_launches_are_scaled_and_say_so(void **state) {
     (void)state;
     rp_group *g = fixture_kernel(&f, "k", 10, 1e-3);
@@ -169,6 +226,8 @@ int main(void) {
         TEST(unknown_is_not_zero),
         TEST(parts_are_a_lower_bound),
         TEST(the_worst_part_is_the_provenance),
+        TEST(sums_of_parts_are_a_lower_bound),
+        TEST(nothing_of_a_part_is_not_nothing),
         TEST(sampled_launches_are_scaled_and_say_so),
         TEST(levels),
         TEST(no_dram_traffic),

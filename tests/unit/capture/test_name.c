@@ -186,6 +186,10 @@ static void test_distinguish(void **state) {
     distinguish(deep, 2, (const char *[]){"k<Copy>", "k<Fill>"});
     const char *overloads[] = {"k(int)", "k(float)", "k(double)"};
     distinguish(overloads, 3, (const char *[]){"k", "k #2", "k #3"});
+    /* alike ones are numbered together, wherever they stand */
+    const char *apart[] = {"void k<1>(int)", "void k<2>(int)", "void k<1>(float)",
+                           "void k<2>(float)"};
+    distinguish(apart, 4, (const char *[]){"k<1>", "k<2>", "k<1> #2", "k<2> #2"});
     const char *lambdas[] = {
         "void k<1, ns::impl<ns::copy(T&)::{lambda()#1}>(T&)::{lambda(int)#1}>(int)",
         "void k<1, ns::impl<ns::fill(T&)::{lambda()#1}>(T&)::{lambda(int)#1}>(int)"};

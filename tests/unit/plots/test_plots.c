@@ -158,6 +158,11 @@ static void unknown_is_not_zero(void **state) {
     assert_true(l.discs[0].in_strip);
     assert_int_equal(l.unplaced, 1);
     rp_plot_layout_free(&l);
+    report.kernels[0].flops_lower_bound = true; /* none among those that were counted */
+    assert_int_equal(rp_plot_layout_make(&report, &o, &l, NULL), RP_OK);
+    assert_int_equal(l.disc_count, 0);
+    assert_int_equal(l.unplaced, 2);
+    rp_plot_layout_free(&l);
     sample_free(&report);
 }
 
