@@ -25,7 +25,8 @@ static int copy_piece(emu_warp *w, const emu_op *o, const uint8_t *from, uint32_
                               "%u bytes at shared address 0x%llx are outside of the block's shared "
                               "memory",
                               o->bytes, (unsigned long long)to);
-    memcpy(w->block->shared + to, from, take);
+    if (take)
+        memcpy(w->block->shared + to, from, take);
     memset(w->block->shared + to + take, 0, o->bytes - take);
     return 0;
 }
@@ -67,6 +68,7 @@ HANDLER(copy_async) {
  * to 19, those of the next phase in bits 20 to 39, bytes announced and not yet arrived (with a
  * sign: they may arrive first) in bits 40 to 62, the phase's parity in bit 63. */
 enum { COUNT_BITS = 20, BYTES_BITS = 23 };
+enum { WAITING = 128 }; /* a wait in vain counts as so many backward branches that change nothing */
 #define COUNT_ONES ((UINT64_C(1) << COUNT_BITS) - 1)
 
 typedef struct barrier_object {
@@ -170,6 +172,8 @@ HANDLER(mbarrier) {
         if (o->d != UINT32_MAX)
             put_predicate(w, o->d, waited);
         w->watched = true;
+        if (!(waited & w->mask)) /* who asks again and again should not have to do it often */
+            w->spin += WAITING;
     }
     return 0;
 }
