@@ -173,6 +173,24 @@ static double suffix_factor(const char *suffix) {
     return pow(suffix[1] ? 1024 : 1000, (double)(found - letters + 1));
 }
 
+bool rp_options_none_of(const rp_options *options, const char *name, const char *const *words,
+                        size_t n) {
+    char list[512] = "";
+    for (size_t i = 0, used = 0; i < n && used < sizeof list; used = strlen(list), i++)
+        snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", words[i]);
+    rp_options_error(options, "--%s '%s' is none of %s", name, options->value, list);
+    return false;
+}
+
+bool rp_options_precision(const rp_options *options, const char *name, rp_hw_precision *value) {
+    const char *names[RP_PRECISIONS];
+    if (rp_precision_find(options->value, value))
+        return true;
+    for (int p = 0; p < RP_PRECISIONS; p++)
+        names[p] = rp_precision_name((rp_hw_precision)p);
+    return rp_options_none_of(options, name, names, RP_PRECISIONS);
+}
+
 bool rp_options_number(const rp_options *options, const char *name, double least, double most,
                        double *value) {
     char *end = NULL;
@@ -180,6 +198,10 @@ bool rp_options_number(const rp_options *options, const char *name, double least
     double number = strtod(options->value, &end);
     double factor = end == options->value ? NAN : suffix_factor(end);
     number *= factor;
+    if (!isfinite(number) && least <= -1e15 && most >= 1e15) {
+        rp_options_error(options, "--%s '%s' is not a number", name, options->value);
+        return false;
+    }
     if (!isfinite(number) || number < least || number > most) {
         rp_options_error(options, "--%s '%s' is not a number from %g to %g", name, options->value,
                          least, most);

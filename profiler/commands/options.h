@@ -73,6 +73,12 @@ char *rp_options_output_name(const char *pattern, rp_error *error);
  * grows with 3 to its power): enough to guess what was meant. */
 int rp_options_edits(const char *a, size_t length, const char *b, int limit);
 
+/* The option's value is none of the N WORDS: says so, and which they are; false. */
+bool rp_options_none_of(const rp_options *options, const char *name, const char *const *words,
+                        size_t n);
+/* The precision that the option's value names; false with the error printed. */
+bool rp_options_precision(const rp_options *options, const char *name, rp_hw_precision *value);
+
 /* Values: the whole of TEXT must be a number in range. On failure the usage error is printed and
  * false returned. Sizes and counts take k M G T (and Ki Mi Gi Ti) and 1e9. */
 bool rp_options_integer(const rp_options *options, const char *name, int64_t least, int64_t most,

@@ -138,20 +138,13 @@ static bool integer(const rp_options *o, const char *name, int64_t *value) {
 }
 
 static bool choose(const rp_options *o, const char *name, const char *const *choices, int *choice) {
-    for (int i = 0; choices[i]; i++)
-        if (!strcmp(o->value, choices[i])) {
-            *choice = i;
+    int count = 0;
+    for (; choices[count]; count++)
+        if (!strcmp(o->value, choices[count])) {
+            *choice = count;
             return true;
         }
-    rp_options_error(o, "--%s cannot be \"%s\"", name, o->value);
-    return false;
-}
-
-static bool precision(const rp_options *o, const char *name, rp_hw_precision *value) {
-    if (rp_precision_find(o->value, value))
-        return true;
-    rp_options_error(o, "--%s: there is no precision \"%s\"", name, o->value);
-    return false;
+    return rp_options_none_of(o, name, choices, (size_t)count);
 }
 
 /* A preset lays down the shape; options given before or after it change it. */
@@ -225,11 +218,11 @@ static bool take_kind(const rp_options *o, int option, rp_plan_request *r) {
             r->mode = (rp_plan_mode)choice;
         return ok;
     case DTYPE:
-        return precision(o, "dtype", &r->dtype);
+        return rp_options_precision(o, "dtype", &r->dtype);
     case KV_DTYPE:
-        return precision(o, "kv-dtype", &r->kv_dtype);
+        return rp_options_precision(o, "kv-dtype", &r->kv_dtype);
     case GRAD_DTYPE:
-        return precision(o, "grad-dtype", &r->grad_dtype);
+        return rp_options_precision(o, "grad-dtype", &r->grad_dtype);
     case OPTIMIZER:
         if ((ok = choose(o, "optimizer", optimizers, &choice)))
             r->optimizer = (rp_optimizer)choice;

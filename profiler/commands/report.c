@@ -130,10 +130,7 @@ static bool set_model(const rp_options *o, report_options *r, int option) {
         return false;
     case DTYPE:
         r->has_dtype = true;
-        if (rp_precision_find(o->value, &r->run.plan.dtype))
-            return true;
-        rp_options_error(o, "--dtype: there is no precision '%s'", o->value);
-        return false;
+        return rp_options_precision(o, "dtype", &r->run.plan.dtype);
     case BATCH:
         return rp_options_number(o, "batch", 1, 1e9, &r->run.plan.batch);
     default:

@@ -11,6 +11,7 @@
 #include "support/array.h"
 #include "support/map.h"
 #include "support/text.h"
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -280,10 +281,16 @@ void ncu_store_put(ncu_store *store, const ncu_column *column, double number, do
     append_value(store, column->metric, number, error_bound, RP_IMPORTED, column->label);
 }
 
+/* "sm__inst_executed.avg,sm__inst_executed.max": what a table of the report is made of. */
+static bool lists_metrics(const char *text, size_t length) {
+    return length > 0 && isalpha((unsigned char)*text) && memmem(text, length, "__", 2);
+}
+
 void ncu_store_put_text(ncu_store *store, const ncu_column *column, const char *text,
                         size_t length) {
     store->texts++;
-    if (column->unit.name[0] && !store->unreadable++) /* settings have no unit, numbers do */
+    /* settings have no unit, numbers do */
+    if (column->unit.name[0] && !lists_metrics(text, length) && !store->unreadable++)
         snprintf(store->unreadable_example, sizeof store->unreadable_example, "%.*s",
                  (int)(length < 40 ? length : 40), text);
     if (store->metrics.items[column->metric].role == NCU_DEVICE_NAME)

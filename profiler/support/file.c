@@ -190,6 +190,7 @@ rp_code rp_output_open(rp_output *output, const char *path, rp_error *error) {
         return RP_OK;
     }
     bool direct = rp_file_is_stream(path);
+    snprintf(output->temp.target, sizeof output->temp.target, "%s", path);
     rp_code code = direct ? RP_OK : rp_temp_create(&output->temp, path, error);
     if (code != RP_OK)
         return code;
@@ -203,9 +204,7 @@ rp_code rp_output_open(rp_output *output, const char *path, rp_error *error) {
 
 rp_code rp_output_commit(rp_output *output, rp_error *error) {
     FILE *stream = output->stream;
-    const char *name = stream == stdout       ? "standard output"
-                       : *output->temp.target ? output->temp.target
-                                              : "the output";
+    const char *name = stream == stdout ? "standard output" : output->temp.target;
     output->stream = NULL;
     errno = 0;
     int failed = fflush(stream) != 0 || ferror(stream);

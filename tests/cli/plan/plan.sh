@@ -72,6 +72,7 @@ nonsense --params 0
 nonsense --params nan
 nonsense --params 1e400
 nonsense --params 7e9x
+grep -q "'7e9x' is not a number;" err || fail "odd limits: $(cat err)"
 nonsense --layers 32 --hidden 4096 --heads 0 --vocab 32000
 nonsense --layers -32 --hidden 4096 --heads 32 --vocab 32000
 nonsense --layers 32 --hidden 4095 --heads 32 --vocab 32000
@@ -80,7 +81,9 @@ nonsense --model llama-8000b
 nonsense --model llama-7b --dtype fp8 --device A100-SXM4-80GB
 nonsense --model llama-7b --dtype bf16 --device V100-SXM2-16GB
 nonsense --model llama-7b --dtype fp99
+grep -q "is none of fp64, fp32, tf32, bf16, fp16, fp8, fp6, fp4, int8, int4" err || fail "no list of types: $(cat err)"
 nonsense --model llama-7b --mode dream
+grep -q "'dream' is none of infer, train" err || fail "no list of modes: $(cat err)"
 nonsense --model llama-7b --count 0
 nonsense --model llama-7b --count 8 --tp 3
 nonsense --model llama-7b --batch -1

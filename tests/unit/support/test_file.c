@@ -164,6 +164,7 @@ static void test_streams(void **state) {
     assert_int_equal(rp_output_open(&output, "/dev/full", &error), RP_OK);
     fputs("text", output.stream);
     assert_int_equal(rp_output_commit(&output, &error), RP_INTERNAL);
+    assert_non_null(strstr(error.message, "\"/dev/full\""));
     assert_int_equal(stat("/dev/full", &info), 0);
     assert_true(S_ISCHR(info.st_mode));
     assert_true(rp_file_is_stream("/dev/stdout") && rp_file_is_stream("/proc/self/fd/7"));
