@@ -254,7 +254,8 @@ static void give_memory(sink *s, yajl_val c) {
     give_count(s, RP_Q_LOCAL_BYTES, all_ways(c, "bytes", "local"));
     give_count(s, RP_Q_SHARED_BYTES, all_ways(c, "bytes", "shared"));
     give_count(s, RP_Q_L1_BYTES, sectors * SECTOR);
-    give_count(s, RP_Q_GLOBAL_SECTORS, sectors);
+    if (all_ways(c, "requests", "texture") == 0) /* whose sectors are among them */
+        give_count(s, RP_Q_GLOBAL_SECTORS, sectors);
     give_count(s, RP_Q_GLOBAL_REQUESTS, global);
     give_count(s, RP_Q_LSU_REQUESTS,
                global + all_ways(c, "requests", "local") + all_ways(c, "requests", "shared"));

@@ -26,6 +26,11 @@ typedef struct bench {
     uint64_t in, out; /* 16 words a thread each */
 } bench;
 
+/* Of the bench that is open last: each test case has one or two arrays, and no more. */
+enum { MOST_ARRAYS = 4 };
+static emu_array *arrays[MOST_ARRAYS];
+static int array_count;
+
 static bench open_bench(const char *text, bool count) {
     bench b = {.device = bench_device(1, count)};
     b.module = bench_load(b.device, text);
@@ -34,7 +39,10 @@ static bench open_bench(const char *text, bool count) {
     return b;
 }
 
+/* The arrays go with the first bench that is closed. */
 static void close_bench(bench *b) {
+    while (array_count)
+        emu_array_destroy(arrays[--array_count]);
     emu_module_unload(b->module);
     emu_device_destroy(b->device);
 }
@@ -46,7 +54,16 @@ static emu_array *make_array(emu_device *device, emu_shape shape, emu_texel texe
     emu_fault fault = {0};
     if (emu_array_create(device, &spec, &array, &fault))
         fail_msg("%s", fault.message);
+    assert_true(array_count < MOST_ARRAYS);
+    arrays[array_count++] = array;
     return array;
+}
+
+static void drop_array(emu_array *array) {
+    for (int i = 0; i < array_count; i++)
+        if (arrays[i] == array)
+            arrays[i] = arrays[--array_count];
+    emu_array_destroy(array);
 }
 
 /* Every channel of every texel a number of its own, small enough for all formats. */
@@ -284,7 +301,6 @@ static void check_form(const form *f) {
         assert_int_equal(out[16 * n + 4], f->predicate);
     }
     assert_true(emu_object_destroy(b.device, handle));
-    emu_array_destroy(array);
     close_bench(&b);
 }
 
@@ -328,8 +344,8 @@ static void count_fetch(const char *text, emu_texel texel, bool linear, uint32_t
     assert_int_equal(counts.dram_read_bytes - without.dram_read_bytes, 32 * sectors);
     assert_int_equal(counts.load_requests[EMU_GLOBAL], without.load_requests[EMU_GLOBAL]);
     assert_int_equal(counts.warp_insts, without.warp_insts + 1);
-    close_bench(&plain);
     close_bench(&b);
+    close_bench(&plain);
 }
 
 static void test_counts(void **state) {
@@ -471,12 +487,10 @@ static const surface_test surfaces[] = {
 static void check_surface(const surface_test *t) {
     const unsigned per_row = t->width * emu_texel_bytes(t->texel) / (unsigned)t->bytes;
     unsigned n = per_row * t->height * t->depth;
-    bench load = open_kernel(t->load, true), store = open_kernel(t->store, false);
-    bench *both[] = {&store, &load};
     uint32_t seen[256][4] = {{0}};
     n = n > 256 ? 256 : n;
     for (int side = 0; side < 2; side++) {
-        bench *b = both[side];
+        bench of_side = open_kernel(side ? t->load : t->store, side), *b = &of_side;
         emu_array *array =
             make_array(b->device, t->shape, t->texel, t->width, t->height, t->depth, 1);
         fill_array(array);
@@ -752,7 +766,7 @@ static void test_bad_handles(void **state) {
     assert_int_equal(emu_memory_free(b.device, memory, &fault), EMU_OK);
     expect_fault(&b, second, EMU_ILLEGAL_ADDRESS, "has been freed");
     run_kernel(&b, first, WARP, NULL); /* the other is still good */
-    emu_array_destroy(array);
+    drop_array(array);
     expect_fault(&b, first, EMU_ILLEGAL_ADDRESS, "has been freed");
     assert_true(emu_object_destroy(b.device, first));
     assert_false(emu_object_destroy(b.device, first));
