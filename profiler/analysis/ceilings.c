@@ -203,9 +203,10 @@ static void add_collected(rp_roofs *roofs, const rp_profile_device *seen) {
 
 /* ---- The device ------------------------------------------------------------------------------ */
 
-/* True where the capture says nothing of the device that a row could be found by. */
+/* True where the capture does not say which device it was: then none was looked up in vain. */
 static bool nameless(const rp_profile_device *seen) {
-    return !(seen->name && *seen->name) && !(seen->chip && *seen->chip) && seen->cc_major < 0;
+    return !(seen->name && *seen->name) && !(seen->chip && *seen->chip) &&
+           !(seen->pci_id && *seen->pci_id);
 }
 
 static rp_code match_device(const rp_profile_device *seen, const rp_hwdb *hwdb,

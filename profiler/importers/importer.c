@@ -4,9 +4,11 @@
  */
 #include "importers/importer.h"
 #include "support/file.h"
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 const rp_importer *const rp_importers[] = {
     &rp_importer_ncu_csv, &rp_importer_ncu_rep, &rp_importer_nsys,     &rp_importer_kineto,
@@ -55,14 +57,41 @@ static const char *remedy(const char *path) {
     return "";
 }
 
-static rp_code not_known(const char *path, size_t length, rp_error *error) {
+/* What HEAD tells of a file that nobody reads: packed by something other than gzip, or an SQLite
+ * file of which a part is missing; "" nothing. */
+static const char *flaw(const char *path, const unsigned char *head, size_t length) {
+    static const struct {
+        const char *magic, *flaw;
+    } packed[] = {{"\xFD"
+                   "7zXZ",
+                   "; it is packed with xz: unpack it first"},
+                  {"PK\x03\x04", "; it is a zip archive: unpack it first"},
+                  {"\x28\xB5\x2F\xFD", "; it is packed with zstd: unpack it first"},
+                  {"BZh", "; it is packed with bzip2: unpack it first"},
+                  {"7z\xBC\xAF", "; it is a 7z archive: unpack it first"}};
+    struct stat status;
+    for (size_t i = 0; i < sizeof packed / sizeof *packed; i++)
+        if (length >= strlen(packed[i].magic) &&
+            memcmp(head, packed[i].magic, strlen(packed[i].magic)) == 0)
+            return packed[i].flaw;
+    if (length < 100 || memcmp(head, "SQLite format 3", 16) != 0)
+        return "";
+    uint64_t page = (uint64_t)head[16] << 8 | head[17]; /* 1 stands for 65536 */
+    uint64_t pages = (uint64_t)head[28] << 24 | head[29] << 16 | head[30] << 8 | head[31];
+    if (stat(path, &status) == 0 && (uint64_t)status.st_size < pages * (page == 1 ? 65536 : page))
+        return "; it is an SQLite database that is cut short: copy or export it again";
+    return "; it is an SQLite database, but no export of Nsight Systems";
+}
+
+static rp_code not_known(const char *path, const unsigned char *head, size_t length,
+                         rp_error *error) {
     if (length == 0)
         return rp_fail(error, RP_INPUT, "\"%s\" is empty; export it again", path);
     char *formats = known_formats();
     rp_code code = rp_fail(error, RP_INPUT,
                            "\"%s\" is neither a capture of roofprof nor a file of another profiler "
-                           "that it can read%s. Those are: %s",
-                           path, remedy(path), formats ? formats : "");
+                           "that it can read%s%s. Those are: %s",
+                           path, flaw(path, head, length), remedy(path), formats ? formats : "");
     free(formats);
     return code;
 }
@@ -82,8 +111,25 @@ rp_code rp_import_recognise(const char *path, const rp_importer **importer, rp_e
             *importer = rp_importers[i];
         }
     }
+    if (code == RP_OK && !*importer)
+        code = not_known(path, head, length, error);
     free(head);
-    return code != RP_OK || *importer ? code : not_known(path, length, error);
+    return code;
+}
+
+/* What wrote the files: each format once, in the order in which they came. */
+static rp_code name_tools(const rp_importer *const *seen, size_t n, rp_capture *capture,
+                          rp_error *error) {
+    char tools[512] = "";
+    for (size_t i = 0; i < n; i++) {
+        size_t used = strlen(tools);
+        bool again = false;
+        for (size_t k = 0; k < i; k++)
+            again = again || seen[k] == seen[i];
+        if (!again)
+            snprintf(tools + used, sizeof tools - used, "%s%s", used ? ", " : "", seen[i]->title);
+    }
+    return rp_capture_set_tool(capture, tools, error);
 }
 
 /* The names of the files, as the reports' source. */
@@ -107,20 +153,23 @@ rp_code rp_import(const char *const *paths, size_t n, rp_capture *capture, rp_er
     if (repeated)
         return rp_fail(error, RP_INPUT, "\"%s\" is given twice: its launches would count twice",
                        repeated);
-    rp_code code = name_sources(paths, n, capture, error);
+    const rp_importer **importers = calloc(n + 1, sizeof *importers);
+    rp_code code = importers ? name_sources(paths, n, capture, error)
+                             : rp_fail(error, RP_INTERNAL, "no memory left");
     for (size_t i = 0; code == RP_OK && i < n; i++) {
-        const rp_importer *importer;
         if (rp_capture_is(paths[i]))
-            return rp_fail(error, RP_INPUT,
+            code = rp_fail(error, RP_INPUT,
                            "\"%s\" is a capture of roofprof already; to join captures: roofprof "
                            "merge",
                            paths[i]);
-        code = rp_import_recognise(paths[i], &importer, error);
+        else
+            code = rp_import_recognise(paths[i], &importers[i], error);
         if (code == RP_OK)
-            code = rp_capture_set_tool(capture, importer->title, error);
-        if (code == RP_OK)
-            code = importer->import(paths[i], capture, error);
+            code = importers[i]->import(paths[i], capture, error);
     }
+    if (code == RP_OK)
+        code = name_tools(importers, n, capture, error);
+    free(importers);
     if (code == RP_OK && rp_capture_launch_count(capture) == 0)
         code = rp_fail(error, RP_INPUT, "there is no kernel in \"%s\"%s", paths[0],
                        n > 1 ? " and the other files" : "");

@@ -11,6 +11,7 @@
 
 #include "importers/importer.h"
 #include "scratch.h"
+#include <sqlite3.h>
 #include <zlib.h>
 
 static const char ncu_csv[] =
@@ -76,11 +77,30 @@ static void test_unknown(void **state) {
         expect_refusal("table", rp_importers[i]->title);
     write_file("table", "");
     expect_refusal("table", "is empty");
+    write_file("table", "\xFD"
+                        "7zXZ and more");
+    expect_refusal("table", "packed with xz: unpack it first");
+    write_file("table", "PK\x03\x04 and more");
+    expect_refusal("table", "zip archive");
     write_file("table", "\x1f\x8b\x08 gzip in name alone");
     expect_refusal("table", "");
     unlink("table");
     expect_refusal("table", "No such file");
     expect_refusal(".", "folder");
+}
+
+/* A database of something else, and one of which the end is missing. */
+static void test_other_databases(void **state) {
+    (void)state;
+    sqlite3 *db;
+    assert_int_equal(sqlite3_open("other", &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, "CREATE TABLE t(x); CREATE TABLE u(x)", NULL, NULL, NULL),
+                     SQLITE_OK);
+    sqlite3_close(db);
+    expect_refusal("other", "SQLite database, but no export");
+    assert_int_equal(truncate("other", 5000), 0);
+    expect_refusal("other", "SQLite database that is cut short");
+    unlink("other");
 }
 
 /* Every importer looks at any bytes without harm, and is sure of none of them. */
@@ -135,6 +155,15 @@ static void test_several_files(void **state) {
     rp_profile profile = load(capture, NULL, RP_BY_KERNEL);
     assert_string_equal(profile.source, "first, second");
     assert_int_equal(profile.launches_total, 2);
+    assert_string_equal(profile.tool, rp_importer_kineto.title); /* once */
+    rp_profile_free(&profile);
+    rp_capture_close(capture);
+    write_file("second", ncu_csv);
+    capture = create(NULL);
+    ok(rp_import(paths, 2, capture, &error), &error);
+    finish(capture);
+    profile = load(capture, NULL, RP_BY_KERNEL);
+    assert_string_equal(profile.tool, "PyTorch profiler (Kineto) trace, Nsight Compute CSV");
     rp_profile_free(&profile);
     rp_capture_close(capture);
 
@@ -149,9 +178,9 @@ static void test_several_files(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_recognise),
-                                       cmocka_unit_test(test_unknown), cmocka_unit_test(test_noise),
-                                       cmocka_unit_test(test_open_any),
-                                       cmocka_unit_test(test_several_files)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_recognise),       cmocka_unit_test(test_unknown),
+        cmocka_unit_test(test_other_databases), cmocka_unit_test(test_noise),
+        cmocka_unit_test(test_open_any),        cmocka_unit_test(test_several_files)};
     return cmocka_run_group_tests(tests, scratch_set_up, scratch_tear_down);
 }
