@@ -281,6 +281,11 @@ static rp_code note_status(ingest *in, const uint8_t *payload, size_t length) {
         return RP_OK;
     case SPOOL_STAGE_LEFT_OUT:
         return note(in, "warning", "did not count %.*s", n, words);
+    case SPOOL_STAGE_GRAPH_ORDER:
+        return note(in, "info",
+                    "has CUDA graphs with branches: counters are given to their kernels in the "
+                    "order in which the nodes were added, each after what it depends on. A device "
+                    "that runs branches in another order mixes those of different kernels up");
     case SPOOL_STAGE_FLUSH: /* the driver was down already; the flushes before it count */
         return RP_OK;
     default:
@@ -528,6 +533,8 @@ static rp_code add_without_record(ingest *in, rp_spool_counted *counted) {
     rp_code code = start_launch(in, c, counted->record.correlation, &launch);
     if (code)
         return code;
+    if (counted->node)
+        launch.graph_node = (int64_t)counted->node;
     set_counted_time(in, c->record.device, counted, (int64_t)counted->record.time_ns, &launch);
     return end_launch(in, &launch, c->record.device, counted);
 }
@@ -548,12 +555,13 @@ static rp_code add_launches_without_record(ingest *in, uint64_t before) {
 
 /* Of the launches that were counted, those that have a record. */
 static rp_code mark_recorded(ingest *in, const spool_frame *frame, const uint8_t *payload) {
-    spool_kernel k;
-    if (frame->type != SPOOL_KERNELS || !in->counts.launch_count)
+    spool_node n = {0};
+    size_t size = frame->type == SPOOL_NODES ? sizeof n : sizeof n.kernel;
+    if ((frame->type != SPOOL_KERNELS && frame->type != SPOOL_NODES) || !in->counts.launch_count)
         return RP_OK;
-    for (size_t at = 0; at + sizeof k <= frame->length; at += sizeof k) {
-        memcpy(&k, payload + at, sizeof k);
-        rp_spool_counted *counted = rp_spool_counts_find(&in->counts, k.correlation);
+    for (size_t at = 0; at + size <= frame->length; at += size) {
+        memcpy(&n, payload + at, size);
+        rp_spool_counted *counted = rp_spool_counts_find(&in->counts, n.kernel.correlation, n.node);
         if (counted)
             counted->recorded = true;
     }
@@ -570,7 +578,8 @@ static rp_code add_kernel(ingest *in, const spool_kernel *k, int64_t node) {
         in->unchosen++;
         return RP_OK;
     }
-    rp_spool_counted *counted = node < 0 ? rp_spool_counts_find(&in->counts, k->correlation) : NULL;
+    rp_spool_counted *counted =
+        rp_spool_counts_find(&in->counts, k->correlation, node < 0 ? 0 : (uint64_t)node);
     if (counted && counted->used) /* a further pass over the same launch */
         return RP_OK;
     rp_code code = add_launches_without_record(in, k->correlation);
@@ -745,8 +754,9 @@ static rp_code say_what_was_counted(ingest *in) {
                     t->skipped);
     if (!code && t->in_graphs)
         code = note(in, "warning",
-                    "launched %" PRIu64 " CUDA graphs, or kernels into them: kernels of graphs are "
-                    "traced and not counted",
+                    "launched CUDA graphs %" PRIu64 " times whose kernels could not be told apart "
+                    "(a driver before CUDA 12.3, more than 4096 kernels, or a CUPTI that counts "
+                    "others than these): they are traced and not counted",
                     t->in_graphs);
     if (!code && t->lost + t->busy)
         code = note(in, "warning",

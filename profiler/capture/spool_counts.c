@@ -61,15 +61,17 @@ static rp_code collect_metrics(rp_spool_counts *c, const uint8_t *payload, size_
                                                                                      : RP_INPUT;
 }
 
-static rp_code collect_counters(rp_spool_counts *c, const uint8_t *payload, size_t length,
-                                rp_error *error) {
-    rp_spool_counted counted = {0};
-    if (length < sizeof counted.record)
+static rp_code collect_counters(rp_spool_counts *c, bool node, const uint8_t *payload,
+                                size_t length, rp_error *error) {
+    spool_node_counters head = {0};
+    size_t size = node ? sizeof head : sizeof head.counters;
+    if (length < size)
         return RP_INPUT;
-    memcpy(&counted.record, payload, sizeof counted.record);
-    counted.values = payload + sizeof counted.record;
-    if (counted.record.metrics >= c->metrics_count ||
-        length - sizeof counted.record != c->metrics[counted.record.metrics].count * sizeof(double))
+    memcpy(&head, payload, size);
+    rp_spool_counted counted = {
+        .record = head.counters, .node = head.node, .values = payload + size};
+    if (counted.record.metrics >= c->metrics_count || (node && !head.node) ||
+        length - size != c->metrics[counted.record.metrics].count * sizeof(double))
         return RP_INPUT;
     if (!RP_ARRAY_ROOM(c->launches, c->launch_room, c->launch_count))
         return no_memory(error);
@@ -94,7 +96,8 @@ rp_code rp_spool_counts_collect(rp_spool_counts *counts, uint16_t type, const ui
     case SPOOL_METRICS:
         return collect_metrics(counts, payload, length, error);
     case SPOOL_COUNTERS:
-        return collect_counters(counts, payload, length, error);
+    case SPOOL_NODE_COUNTERS:
+        return collect_counters(counts, type == SPOOL_NODE_COUNTERS, payload, length, error);
     case SPOOL_SELECTED:
         return collect_selected(counts, payload, length, error);
     case SPOOL_COUNTED:
@@ -128,7 +131,8 @@ static int by_number(const void *a, const void *b) {
 
 static int by_correlation(const void *a, const void *b) {
     const rp_spool_counted *p = a, *q = b;
-    return by_number(&p->record.correlation, &q->record.correlation);
+    int order = by_number(&p->record.correlation, &q->record.correlation);
+    return order ? order : (p->node > q->node) - (p->node < q->node);
 }
 
 void rp_spool_counts_ready(rp_spool_counts *counts) {
@@ -144,8 +148,9 @@ bool rp_spool_counts_selected(const rp_spool_counts *counts, uint32_t correlatio
                                          sizeof correlation, by_number));
 }
 
-rp_spool_counted *rp_spool_counts_find(const rp_spool_counts *counts, uint32_t correlation) {
-    rp_spool_counted key = {.record = {.correlation = correlation}};
+rp_spool_counted *rp_spool_counts_find(const rp_spool_counts *counts, uint32_t correlation,
+                                       uint64_t node) {
+    rp_spool_counted key = {.record = {.correlation = correlation}, .node = node};
     return counts->launch_count
                ? bsearch(&key, counts->launches, counts->launch_count, sizeof key, by_correlation)
                : NULL;

@@ -18,9 +18,10 @@ typedef struct rp_spool_metrics {
     uint32_t duration; /* index of the metric that is the launch's time; COUNT: none is */
 } rp_spool_metrics;
 
-/* One SPOOL_COUNTERS frame; VALUES lie in the spool. */
+/* One frame of SPOOL_COUNTERS or SPOOL_NODE_COUNTERS; VALUES lie in the spool. */
 typedef struct rp_spool_counted {
     spool_counters record;
+    uint64_t node; /* of a graph; 0: it was launched alone */
     const uint8_t *values;
     bool recorded; /* there is an activity record of the launch */
     bool used;     /* a launch has them */
@@ -38,8 +39,9 @@ typedef struct rp_spool_counts {
     bool has_totals;
 } rp_spool_counts;
 
-/* Takes a frame of SPOOL_METRICS, COUNTERS, COUNTED or SELECTED; others are ignored. What it points
- * to must outlive COUNTS. RP_INPUT without a message in ERROR: the frame is damaged. */
+/* Takes a frame of SPOOL_METRICS, COUNTERS, NODE_COUNTERS, COUNTED or SELECTED; others are ignored.
+ * What it points to must outlive COUNTS. RP_INPUT without a message in ERROR: the frame is damaged.
+ */
 rp_code rp_spool_counts_collect(rp_spool_counts *counts, uint16_t type, const uint8_t *payload,
                                 size_t length, rp_error *error);
 /* All frames were seen: from here on look-ups work. */
@@ -47,8 +49,9 @@ void rp_spool_counts_ready(rp_spool_counts *counts);
 void rp_spool_counts_free(rp_spool_counts *counts);
 
 bool rp_spool_counts_selected(const rp_spool_counts *counts, uint32_t correlation);
-/* NULL: that launch was not counted. */
-rp_spool_counted *rp_spool_counts_find(const rp_spool_counts *counts, uint32_t correlation);
+/* NODE: as in rp_spool_counted. NULL: that launch was not counted. */
+rp_spool_counted *rp_spool_counts_find(const rp_spool_counts *counts, uint32_t correlation,
+                                       uint64_t node);
 
 /* Its own time, ns; NaN: this configuration does not tell. */
 double rp_spool_counts_duration(const rp_spool_counts *counts, const rp_spool_counted *counted);

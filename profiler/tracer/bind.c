@@ -172,6 +172,7 @@ int bind_open(const char *path, cupti_api *api, void **handle, char *reason) {
          (void **)&api->ActivityRegisterTimestampCallback},
         {"cuptiGetTimestamp", (void **)&api->GetTimestamp},
         {"cuptiGetDeviceId", (void **)&api->GetDeviceId},
+        {"cuptiGetGraphNodeId", (void **)&api->GetGraphNodeId},
         {"cuptiProfilerInitialize", (void **)&api->ProfilerInitialize},
         {"cuptiProfilerDeviceSupported", (void **)&api->ProfilerDeviceSupported},
         {"cuptiProfilerGetCounterAvailability", (void **)&api->ProfilerGetCounterAvailability},

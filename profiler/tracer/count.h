@@ -13,6 +13,7 @@
 #define RP_TRACER_COUNT_H
 
 #include "tracer/cupti_abi.h"
+#include "tracer/graph.h"
 #include "tracer/host.h"
 #include "tracer/settings.h"
 
@@ -36,8 +37,10 @@ uint64_t count_enter_untouched(void);
 /* One that must not be counted: a collective, or of a kind whose shape is not known (CONFIG
  * SPOOL_NONE). */
 uint64_t count_enter_skipped(uint32_t config, uint32_t correlation);
-/* A graph: one launch of many kernels. */
-uint64_t count_enter_graph(void);
+/* A graph: one launch of many kernels, whose ranges are KERNELS' in their order. KERNELS NULL:
+ * nothing is known of it, and it runs untouched. KEY: what was counted of it so far. */
+uint64_t count_enter_graph(void *context, const graph_kernels *kernels, launch_key *key,
+                           uint32_t correlation);
 void count_exit(uint64_t entered);
 
 /* From a stream capture's begin to its end launches do not run. FAILED: it did not begin. */

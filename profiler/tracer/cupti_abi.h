@@ -97,7 +97,11 @@ typedef struct record_memory2 {
 /* Callbacks. DOMAIN_*: of cuptiEnableCallback. */
 enum { DOMAIN_DRIVER = 1, DOMAIN_RUNTIME = 2, DOMAIN_RESOURCE = 3 };
 enum { SITE_ENTER = 0, SITE_EXIT = 1 };
-enum { RESOURCE_CONTEXT_CREATED = 1, RESOURCE_CONTEXT_DESTROY_STARTING = 2 };
+enum {
+    RESOURCE_CONTEXT_CREATED = 1,
+    RESOURCE_CONTEXT_DESTROY_STARTING = 2,
+    RESOURCE_NODE_CLONED = 20
+};
 /* Driver calls that launch kernels, by their callback ids. */
 enum {
     CBID_LAUNCH = 115,
@@ -128,6 +132,23 @@ enum {
     CBID_BEGIN_CAPTURE_TO_GRAPH_PTSZ = 721
 };
 
+/* Graphs that are made executable, changed, destroyed. */
+enum {
+    CBID_GRAPH_INSTANTIATE = 513,
+    CBID_GRAPH_EXEC_DESTROY = 516,
+    CBID_GRAPH_SET_KERNEL = 538,
+    CBID_GRAPH_UPDATE = 561,
+    CBID_GRAPH_INSTANTIATE_2 = 578,
+    CBID_GRAPH_SET_CHILD = 586,
+    CBID_GRAPH_INSTANTIATE_FLAGS = 643,
+    CBID_GRAPH_SET_ENABLED = 650,
+    CBID_GRAPH_INSTANTIATE_PARAMS = 656,
+    CBID_GRAPH_INSTANTIATE_PARAMS_PTSZ = 657,
+    CBID_GRAPH_SET_KERNEL_2 = 692,
+    CBID_GRAPH_UPDATE_2 = 696,
+    CBID_GRAPH_SET_NODE = 714
+};
+
 typedef struct callback_data { /* CUpti_CallbackData */
     int site;
     const char *function;
@@ -143,6 +164,43 @@ typedef struct callback_data { /* CUpti_CallbackData */
 typedef struct resource_data { /* CUpti_ResourceData */
     void *context, *stream, *descriptor;
 } resource_data;
+
+typedef struct graph_data { /* CUpti_GraphData */
+    void *graph, *original_graph, *node, *original_node;
+    int node_type;
+    void *dependency, *exec;
+} graph_data;
+
+/* What the calls that make, change or destroy executable graphs have in common. */
+typedef struct graph_arguments {
+    void *first, *second; /* the executable graph (where it is made: its address); graph or node */
+    const void *third;
+} graph_arguments;
+
+typedef struct enable_arguments { /* of cuGraphNodeSetEnabled */
+    void *exec, *node;
+    unsigned enabled;
+} enable_arguments;
+
+typedef struct graph_launch_arguments {
+    void *exec, *stream;
+} graph_launch_arguments;
+
+typedef struct graph_kernel_params { /* CUDA_KERNEL_NODE_PARAMS_v2; the first ends before KERNEL */
+    void *function;
+    uint32_t grid[3], block[3], shared;
+    void **parameters, **extra;
+    void *kernel, *context;
+} graph_kernel_params;
+
+typedef struct graph_node_params { /* the beginning of CUgraphNodeParams */
+    int type, reserved[3];
+    graph_kernel_params kernel;
+} graph_node_params;
+
+typedef struct graph_edge { /* CUgraphEdgeData */
+    uint8_t from_port, to_port, type, reserved[5];
+} graph_edge;
 
 /* Arguments of cuLaunchKernel and cuLaunchCooperativeKernel, as far as they are the same. */
 typedef struct launch_arguments {
@@ -284,6 +342,7 @@ typedef struct cupti_api {
     cupti_result (*ActivityRegisterTimestampCallback)(cupti_timestamp callback); /* from 11.6 on */
     cupti_result (*GetTimestamp)(uint64_t *timestamp);
     cupti_result (*GetDeviceId)(void *context, uint32_t *device);
+    cupti_result (*GetGraphNodeId)(void *node, uint64_t *id); /* from 11.1 on */
     /* Of the range profiler and of sessions. */
     cupti_result (*ProfilerInitialize)(profiler_plain *);
     cupti_result (*ProfilerDeviceSupported)(profiler_supported *);

@@ -4,6 +4,7 @@
  */
 #include "tracer/launches.h"
 #include "tracer/count.h"
+#include "tracer/graph.h"
 #include "tracer/names.h"
 #include "tracer/nvtx.h"
 #include "tracer/select.h"
@@ -16,6 +17,7 @@ static const cupti_api *api;
 static cupti_subscriber subscriber;
 static bool choosing, counting;
 static atomic_bool ranges, ended;
+static atomic_int captures; /* streams that record into a graph, forks not counted */
 
 static const uint32_t launch_cbids[] = {CBID_LAUNCH,
                                         CBID_LAUNCH_GRID,
@@ -53,9 +55,14 @@ void launches_start(const cupti_api *a, cupti_subscriber s, const tracer_setting
         ENABLE(DOMAIN_DRIVER, launch_cbids);
     if (settings->from_api)
         ENABLE(DOMAIN_DRIVER, profiler);
-    if (counting) {
+    if (choosing || counting) {
+        graph_start(api, counting);
+        enable(DOMAIN_DRIVER, graph_cbids, graph_cbid_count);
         ENABLE(DOMAIN_DRIVER, capture_cbids);
+    }
+    if (counting) {
         ENABLE(DOMAIN_RESOURCE, contexts);
+        enable(DOMAIN_RESOURCE, graph_resource_cbids, graph_resource_cbid_count);
     }
     if (nvtx_in_use())
         launches_ranges_begin();
@@ -131,11 +138,33 @@ static launch look_at(uint32_t cbid, const callback_data *d) {
     return l;
 }
 
-static uint64_t enter(uint32_t cbid, const callback_data *d) {
-    if (is_graph(cbid)) {
-        select_graph(d->correlation);
-        return counting && d->correlation_data ? count_enter_graph() : 0;
+/* Is any of its kernels wanted by name? If nothing is known of them, they may be. */
+static bool is_wanted(const graph_kernels *kernels) {
+    bool wanted = !kernels || !kernels->known;
+    for (size_t i = 0; !wanted && i < kernels->count; i++)
+        wanted = kernels->at[i].enabled && kernels->at[i].wanted;
+    return wanted;
+}
+
+/* A graph counts as one launch where launches are numbered. */
+static uint64_t enter_graph(const callback_data *d) {
+    const graph_launch_arguments *a = d->parameters;
+    launch_key *key = NULL;
+    graph_kernels *kernels = a ? graph_find(a->exec, &key) : NULL;
+    bool wanted = select_launch(is_wanted(kernels), d->correlation);
+    uint64_t held = 0;
+    if (counting && d->correlation_data) {
+        count_context_seen(d->context);
+        held = wanted ? count_enter_graph(d->context, kernels, key, d->correlation)
+                      : count_enter_untouched();
     }
+    graph_release(kernels);
+    return held;
+}
+
+static uint64_t enter(uint32_t cbid, const callback_data *d) {
+    if (is_graph(cbid))
+        return enter_graph(d);
     if (counting)
         count_context_seen(d->context);
     launch l = look_at(cbid, d);
@@ -153,10 +182,45 @@ static void note_range(const callback_data *d) {
         writer_record(SPOOL_LAUNCHES, &record, sizeof record);
 }
 
+static bool is_per_thread(uint32_t cbid) {
+    return cbid == CBID_LAUNCH_KERNEL_PTSZ || cbid == CBID_LAUNCH_COOPERATIVE_PTSZ ||
+           cbid == CBID_LAUNCH_KERNEL_EX_PTSZ || cbid == CBID_GRAPH_LAUNCH_PTSZ;
+}
+
+/* The stream of a launch whose arguments are read; false: it is not known. */
+static bool stream_of(uint32_t cbid, const void *arguments, void **stream) {
+    const launch_arguments *plain = arguments;
+    const launch_ex_arguments *ex = arguments;
+    const graph_launch_arguments *graph = arguments;
+    spool_config unused;
+    if (is_graph(cbid) && arguments)
+        *stream = graph->stream;
+    else if (!shape_of(cbid, arguments, &unused))
+        return false;
+    else if (cbid == CBID_LAUNCH_KERNEL_EX || cbid == CBID_LAUNCH_KERNEL_EX_PTSZ)
+        *stream = ex->config->stream;
+    else
+        *stream = plain->stream;
+    return true;
+}
+
+/* Such a launch does not run: it becomes a node of a graph, and is none of those that are chosen or
+ * counted. */
+static bool is_captured(uint32_t cbid, const callback_data *d) {
+    void *stream;
+    return atomic_load(&captures) > 0 && stream_of(cbid, d->parameters, &stream) &&
+           graph_is_capturing(stream, is_per_thread(cbid));
+}
+
 static void on_launch(uint32_t cbid, const callback_data *d) {
     if (d->site == SITE_EXIT) {
         if (counting && d->correlation_data)
             count_exit(*d->correlation_data);
+        return;
+    }
+    if (is_captured(cbid, d)) {
+        if (d->correlation_data)
+            *d->correlation_data = 0;
         return;
     }
     if (atomic_load(&ranges))
@@ -168,13 +232,31 @@ static void on_launch(uint32_t cbid, const callback_data *d) {
         *d->correlation_data = held;
 }
 
+static void capture_ends(void) {
+    int n = atomic_load(&captures);
+    while (n > 0 && !atomic_compare_exchange_weak(&captures, &n, n - 1))
+        ;
+    if (counting)
+        count_capture_ends();
+}
+
+/* Not where there was nothing to end, or it goes on: another stream began it, or another thread. */
+static bool has_ended(const int *result) {
+    enum { INVALID = 1, HANDLE = 400, ILLEGAL_STATE = 401, UNMATCHED = 903, WRONG_THREAD = 908 };
+    int r = result ? *result : 0;
+    return r != INVALID && r != HANDLE && r != ILLEGAL_STATE && r != UNMATCHED && r != WRONG_THREAD;
+}
+
 static void on_capture(uint32_t cbid, const callback_data *d) {
     bool ends = cbid == CBID_END_CAPTURE || cbid == CBID_END_CAPTURE_PTSZ;
     const int *result = d->return_value;
-    if (!ends && d->site == SITE_ENTER)
-        count_capture_begins();
-    else if (d->site == SITE_EXIT && (ends || (result && *result)))
-        count_capture_ends(); /* or it did not begin */
+    if (!ends && d->site == SITE_ENTER) {
+        atomic_fetch_add(&captures, 1);
+        if (counting)
+            count_capture_begins();
+    } else if (d->site == SITE_EXIT && (ends ? has_ended(result) : result && *result)) {
+        capture_ends(); /* or it did not begin */
+    }
 }
 
 static bool among(uint32_t cbid, const uint32_t *cbids, size_t n) {
@@ -190,7 +272,9 @@ void launches_callback(void *user, int domain, uint32_t cbid, const void *data) 
     (void)user;
     if (atomic_load(&ended))
         return;
-    if (domain == DOMAIN_RESOURCE && cbid == RESOURCE_CONTEXT_CREATED)
+    if (domain == DOMAIN_RESOURCE && cbid == RESOURCE_NODE_CLONED)
+        graph_resource(cbid, resource);
+    else if (domain == DOMAIN_RESOURCE && cbid == RESOURCE_CONTEXT_CREATED)
         count_context_seen(resource->context);
     else if (domain == DOMAIN_RESOURCE && cbid == RESOURCE_CONTEXT_DESTROY_STARTING)
         count_context_destroyed(resource->context);
@@ -201,6 +285,8 @@ void launches_callback(void *user, int domain, uint32_t cbid, const void *data) 
             select_profiler(cbid == CBID_PROFILER_START);
     } else if (among(cbid, capture_cbids, sizeof capture_cbids / sizeof capture_cbids[0])) {
         on_capture(cbid, d);
+    } else if (among(cbid, graph_cbids, graph_cbid_count)) {
+        graph_call(cbid, d);
     } else {
         on_launch(cbid, d);
     }

@@ -205,8 +205,8 @@ static refusal make_counters(const cupti_api *api, const counted_context *contex
                           .object = context->object,
                           .metrics = c->metrics,
                           .count = c->count,
-                          .ranges = RANGE_BATCH,
-                          .nodes = RANGE_BATCH};
+                          .ranges = c->room,
+                          .nodes = (uint32_t)c->room};
     cupti_result result = api->RangeGetCounterDataSize(&s);
     if (result)
         return (refusal){"cuptiRangeProfilerGetCounterDataSize", result};
@@ -228,7 +228,7 @@ static refusal build_set(const cupti_api *api, const counted_context *context, c
                               known, &c->set, &unknown);
     }
     if (!r.result)
-        r = nvpw_window_make(&api->session, &c->set, RANGE_BATCH, &c->window);
+        r = nvpw_window_make(&api->session, &c->set, c->room, &c->window);
     c->passes = c->set.passes;
     c->built = !r.result;
     return of_nvpw(r);
@@ -236,6 +236,7 @@ static refusal build_set(const cupti_api *api, const counted_context *context, c
 
 refusal configuration_build(const cupti_api *api, const host_api *host,
                             const counted_context *context, configuration *c) {
+    c->room = RANGE_BATCH;
     if (context->nvpw)
         return build_set(api, context, c);
     refusal r = {"cuptiProfilerHostConfigAddMetrics",
@@ -254,6 +255,20 @@ refusal configuration_build(const cupti_api *api, const host_api *host,
         r = make_counters(api, context, c);
     c->built = !r.result;
     return r;
+}
+
+refusal configuration_make_room(const cupti_api *api, const counted_context *context,
+                                configuration *c, size_t ranges) {
+    if (ranges <= c->room)
+        return fine();
+    c->room = ranges;
+    if (context->nvpw) {
+        nvpw_window_free(&c->window);
+        return of_nvpw(nvpw_window_make(&api->session, &c->set, c->room, &c->window));
+    }
+    free(c->counters);
+    c->counters = NULL;
+    return make_counters(api, context, c);
 }
 
 void configuration_clear(const host_api *host, configuration *c) {
@@ -294,7 +309,7 @@ refusal range_start(const cupti_api *api, const counted_context *context, config
                            .image = c->counters,
                            .range = RANGE_AUTO,
                            .replay = replay,
-                           .ranges_per_pass = RANGE_BATCH,
+                           .ranges_per_pass = c->room,
                            .levels = 1,
                            .least_level = 1};
     r = (refusal){"cuptiRangeProfilerSetConfig", api->RangeSetConfig(&config)};

@@ -16,7 +16,7 @@
 #include "tracer/host.h"
 #include <stdbool.h>
 
-enum { RANGE_BATCH = 64 }; /* launches that one image holds */
+enum { RANGE_BATCH = 64 }; /* launches that one image holds, but for graphs of more kernels */
 
 /* A set of metrics, and what CUPTI made of it for a chip. */
 typedef struct configuration {
@@ -29,6 +29,7 @@ typedef struct configuration {
     size_t image_size, passes;
     uint8_t *counters; /* the counter data image of its context */
     size_t counters_size;
+    size_t room;         /* ranges that it holds */
     uint32_t written[2]; /* numbers + 1 of its SPOOL_METRICS frames: with peaks, without */
     uint32_t evaluations;
     nvpw_set set; /* by sessions: this instead of the host object and the images */
@@ -60,6 +61,9 @@ bool configuration_add(configuration *c, const char *const *metrics, size_t coun
 /* Makes the images; metrics that this CUPTI or this device has not are left out. */
 refusal configuration_build(const cupti_api *api, const host_api *host,
                             const counted_context *context, configuration *c);
+/* Of a built one: its image holds RANGES at least. */
+refusal configuration_make_room(const cupti_api *api, const counted_context *context,
+                                configuration *c, size_t ranges);
 /* Back to what it was before it was built: metrics alone. */
 void configuration_clear(const host_api *host, configuration *c);
 void configuration_free(const host_api *host, configuration *c);

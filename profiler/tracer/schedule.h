@@ -3,11 +3,12 @@
  * Which configuration of metrics a launch is counted with, if with any. Pure: it knows kernels by
  * what was counted of them so far, and nothing of CUPTI.
  *
- * sampled: the configurations take turns over the launches of one kernel and shape, a round each,
- * until there are enough samples; those of the tensor cores join where the tensor pipe was seen
- * active; WHY comes once, last. The first round is taken at once, later ones ever further apart, so
- * that they speak for the whole run. Where two would do, the one that is set already is taken:
- * changing costs.
+ * sampled: the configurations take turns over the launches of one kernel and shape, a round each;
+ * those of the tensor cores join where the tensor pipe was seen active; WHY comes once. As many
+ * rounds as samples are wanted are taken at once, since a kernel may be launched a few times only;
+ * then as many again for each doubling of the launches, each at a random place of its share of
+ * them, so that samples speak for the whole run, whatever its launches do in turn. Where two would
+ * do, the one that is set already is taken: changing costs.
  *
  * rerun: every launch, with the one configuration of this run.
  *
@@ -45,8 +46,12 @@ typedef enum tensor_use { TENSOR_UNKNOWN, TENSOR_ACTIVE, TENSOR_IDLE } tensor_us
 typedef struct launch_key {
     uint32_t launches; /* so far */
     uint32_t next;     /* the launch at which another round may begin */
+    uint32_t slot, slot_length; /* where that one was chosen: from here on, so many launches */
+    uint32_t slots_left;        /* up to where the launches have doubled */
+    uint32_t random;
     uint16_t taken[CONFIGURATIONS];
-    uint8_t tensor; /* tensor_use */
+    uint8_t tensor;  /* tensor_use */
+    uint8_t refused; /* of a graph: its ranges were not those of its kernels */
 } launch_key;
 
 /* The configuration for this launch of KEY, counted as taken; -1: none, it runs untouched. CURRENT

@@ -184,14 +184,6 @@ bool select_launch(bool matches, uint32_t correlation) {
     return choose(correlation, n >= settings->first && n - settings->first < settings->count);
 }
 
-bool select_graph(uint32_t correlation) {
-    if (!by_launch)
-        return true;
-    uint64_t n = atomic_load(&number);
-    return choose(correlation,
-                  here_and_now() && n >= settings->first && n - settings->first < settings->count);
-}
-
 void select_profiler(bool on) {
     atomic_store(&api_on, on);
 }

@@ -20,9 +20,6 @@ bool select_is_skipped(uint32_t name, const char *text);
 /* This launch is wanted, by everything but its kernel's name; its number counts up. MATCHES: its
  * kernel is wanted. */
 bool select_launch(bool matches, uint32_t correlation);
-/* The same for a launch that counts as none (a graph): only where it lies is asked. */
-bool select_graph(uint32_t correlation);
-
 /* cuProfilerStart (true) and Stop. */
 void select_profiler(bool on);
 

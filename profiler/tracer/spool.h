@@ -40,7 +40,8 @@ typedef enum spool_type {
     SPOOL_END,        /* the program ended and everything is here */
     SPOOL_SELECTED,   /* u32[]: correlation ids. If there is one such frame, launches whose id is in
                          none were not asked for */
-    SPOOL_COUNTED     /* spool_counted: what counting did so far */
+    SPOOL_COUNTED,    /* spool_counted: what counting did so far */
+    SPOOL_NODE_COUNTERS /* spool_node_counters, then double[] */
 } spool_type;
 
 typedef struct spool_frame {
@@ -126,9 +127,10 @@ typedef enum spool_stage {
     SPOOL_STAGE_MEMORY,
     SPOOL_STAGE_FORKED,
     SPOOL_STAGE_COUNTERS,
-    SPOOL_STAGE_CHAIN,   /* the user's own injection library could not be loaded */
-    SPOOL_STAGE_CHIP,    /* text: as CUPTI calls it; detail: the device's ordinal */
-    SPOOL_STAGE_LEFT_OUT /* text: a configuration that is not counted, and why */
+    SPOOL_STAGE_CHAIN,      /* the user's own injection library could not be loaded */
+    SPOOL_STAGE_CHIP,       /* text: as CUPTI calls it; detail: the device's ordinal */
+    SPOOL_STAGE_LEFT_OUT,   /* text: a configuration that is not counted, and why */
+    SPOOL_STAGE_GRAPH_ORDER /* counted graphs have branches: kernels may have changed places */
 } spool_stage;
 
 typedef struct spool_status {
@@ -146,14 +148,20 @@ typedef struct spool_counters {
     uint64_t time_ns; /* of the launch call */
 } spool_counters;
 
+typedef struct spool_node_counters { /* of a kernel of a graph */
+    spool_counters counters;
+    uint64_t node; /* as in spool_node */
+} spool_node_counters;
+
 typedef struct spool_counted {
     uint64_t counted;     /* launches */
     uint64_t over_budget; /* left alone, since counting had cost enough */
     uint64_t skipped;     /* collectives and others that must not be serialised */
-    uint64_t in_graphs;   /* graph launches, and launches that were captured into one */
+    uint64_t in_graphs;   /* launches of graphs left alone, since their kernels are not known */
     uint64_t busy;        /* left alone: another thread's counted launch was in the way too long */
     uint64_t lost;        /* counted, but ranges were dropped or did not match launches */
-    uint64_t cost_ns;     /* of setting up, stopping, decoding, beyond the kernels' own time */
+    uint64_t cost_ns;     /* of setting up, stopping, decoding, and of waiting for counted launches
+                             beyond the kernels' own time, where that is known */
     uint64_t elapsed_ns;  /* from the first launch to now */
     uint64_t switches;    /* from one configuration to another */
     uint64_t switch_ns;   /* what those took together */
