@@ -262,9 +262,15 @@ static rp_code note_oddities(rp_capture *capture, rp_error *error) {
 }
 
 static rp_code write_sums(rp_capture *capture, rp_error *error) {
-    static rp_code (*const steps[])(rp_capture *, rp_error *) = {
-        rp_writer_flush_counters, rp_capture_derive, distinguish_kernels, write_summaries,
-        write_first_launches,     write_copies,      write_device_totals, note_oddities};
+    static rp_code (*const steps[])(rp_capture *, rp_error *) = {rp_writer_flush_counters,
+                                                                 rp_capture_derive,
+                                                                 distinguish_kernels,
+                                                                 rp_capture_estimate,
+                                                                 write_summaries,
+                                                                 write_first_launches,
+                                                                 write_copies,
+                                                                 write_device_totals,
+                                                                 note_oddities};
     rp_code code = RP_OK;
     capture->writer->finishing = true;
     for (size_t i = 0; code == RP_OK && i < sizeof steps / sizeof *steps; i++)

@@ -182,4 +182,8 @@ rp_code rp_capture_reopen(rp_capture *capture, rp_error *error);
  * raw peaks become ceilings. */
 rp_code rp_capture_derive(rp_capture *capture, rp_error *error);
 
+/* After that: totals of which a sample is known, where launches differ, and how far off they may
+ * be. */
+rp_code rp_capture_estimate(rp_capture *capture, rp_error *error);
+
 #endif

@@ -38,16 +38,43 @@ static int take(launch_key *key, int i) {
     return i;
 }
 
+/* xorshift32; the same places in each run of a program, so that runs can be compared. */
+static uint32_t next_random(launch_key *key) {
+    uint32_t x = key->random ? key->random : 2463534242u;
+    x ^= x << 13;
+    x ^= x >> 17;
+    x ^= x << 5;
+    return key->random = x;
+}
+
+/* Where the round after this one begins. */
+static void place_next(const schedule *s, launch_key *key) {
+    if (key->slots_left) {
+        key->slot += key->slot_length;
+    } else {
+        uint32_t from = key->slot ? key->slot + key->slot_length : key->launches + 1;
+        key->slot = from;
+        key->slot_length = from / s->samples ? from / s->samples : 1;
+        key->slots_left = s->samples;
+    }
+    key->slots_left--;
+    if (key->slot > UINT32_MAX / 4) { /* it has launched a billion times: that is known by now */
+        key->next = UINT32_MAX;
+        return;
+    }
+    key->next = key->slot + next_random(key) % key->slot_length;
+}
+
 static int choose_sampled(const schedule *s, launch_key *key, int current) {
     uint32_t round = rounds(s, key);
-    if (round >= s->samples) {
-        int why = find_role(s, ROLE_LAST);
-        return why >= 0 && !key->taken[why] ? take(key, why) : -1;
-    }
     if (round_begins(s, key, round)) {
-        if (key->launches <= key->next && round)
+        int why = find_role(s, ROLE_LAST);
+        if (round >= s->samples && why >= 0 && !key->taken[why])
+            return take(key, why);
+        if (round >= s->samples && (key->launches < key->next || round == UINT16_MAX))
             return -1;
-        key->next = key->launches * 2;
+        if (round + 1 >= s->samples)
+            place_next(s, key);
     }
     if (current >= 0 && takes_part(s, key, current) && key->taken[current] == round)
         return take(key, current);
