@@ -42,6 +42,9 @@ rp_table *rp_report_table(const rp_report *report, size_t top, rp_report_columns
 rp_table *rp_evidence_table(const rp_report_kernel *kernels, size_t n);
 void rp_report_json(rp_json *json, const rp_report *report, size_t top, bool evidence);
 
+/* Can it be said whether KERNEL is above its roof? Not of modelled times, nor without a roof. */
+bool rp_above_is_known(const rp_report_kernel *kernel);
+
 /* "memory: dram", "latency", "compute: fp32_vector (modelled)"; BUFFER of 64. */
 char *rp_bound_text(const rp_report_kernel *kernel, char buffer[64]);
 rp_colour rp_bound_colour(rp_bound bound);

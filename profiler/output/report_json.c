@@ -159,10 +159,10 @@ static void write_verdict(rp_json *json, const rp_report_kernel *kernel) {
             rp_json_number(json, kernel->evidence[i].key, kernel->evidence[i].time_s);
     rp_json_close(json);
     rp_json_number(json, "time_lost_s", kernel->time_lost_s);
-    if (kernel->modelled)
-        rp_json_null(json, "above_roof");
-    else
+    if (rp_above_is_known(kernel))
         rp_json_bool(json, "above_roof", kernel->above_roof);
+    else
+        rp_json_null(json, "above_roof");
     rp_json_string(json, "above_reason", known_text(kernel->above_reason));
     rp_json_string(json, "cache", rp_cache_name(kernel->cache));
     rp_json_number(json, "clock_hz", kernel->clock_hz);

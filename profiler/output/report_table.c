@@ -60,6 +60,10 @@ static void put_percent(rp_table *table, double value, const char *mark) {
     rp_table_number(table, value, marked);
 }
 
+bool rp_above_is_known(const rp_report_kernel *kernel) {
+    return kernel->above_roof || (!kernel->modelled && !isnan(kernel->roof_fraction));
+}
+
 static void put_shape(rp_table *table, const rp_report_kernel *kernel, const uint32_t shape[3]) {
     char buffer[48];
     snprintf(buffer, sizeof buffer, "%ux%ux%u", shape[0], shape[1], shape[2]);
@@ -200,7 +204,7 @@ static void further_data(const pass *p, const rp_report *report, const rp_report
     number_data(p, "ridge_flop_per_byte", k->ridge);
     number_data(p, "nominal_fraction", k->nominal_fraction);
     number_data(p, "calibrated_fraction", k->calibrated_fraction);
-    text_data(p, "above_roof", k->modelled ? NULL : k->above_roof ? "true" : "false");
+    text_data(p, "above_roof", !rp_above_is_known(k) ? NULL : k->above_roof ? "true" : "false");
     text_data(p, "above_reason", k->above_reason);
     text_data(p, "cache", rp_cache_name(k->cache));
     number_data(p, "clock_hz", k->clock_hz);

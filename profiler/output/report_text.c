@@ -57,8 +57,10 @@ static void left_out(FILE *file, const rp_report *report, size_t shown) {
     for (size_t i = shown; i < report->kernel_count; i++)
         time += isnan(report->kernels[i].time_s) ? 0 : report->kernels[i].time_s;
     if (shown < report->kernel_count)
-        fprintf(file, "… and %zu more kernels, %s together (--top 0 shows all)\n",
-                report->kernel_count - shown, rp_format_time(buffer, sizeof buffer, time));
+        fprintf(file, "… and %zu more %s, %s together (--top 0 shows all)\n",
+                report->kernel_count - shown,
+                rp_plural(report->kernel_count - shown, "kernel", "kernels"),
+                rp_format_time(buffer, sizeof buffer, time));
 }
 
 static bool any_above(const rp_report *report, size_t shown) {

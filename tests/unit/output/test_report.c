@@ -180,6 +180,159 @@ static void json_values(void **state) {
     yajl_tree_free(root);
 }
 
+/* One cell of the CSV's first row; fails the test if there is no such column. */
+static const char *cell(const char *column) {
+    static char value[256];
+    const char *head = text, *row = strchr(text, '\n') + 1;
+    size_t length = strlen(column);
+    for (;;) {
+        size_t name = strcspn(head, ",\n"), here = strcspn(row, ",\n");
+        if (name == length && strncmp(head, column, length) == 0) {
+            snprintf(value, sizeof value, "%.*s", (int)here, row);
+            return value;
+        }
+        if (head[name] == '\n')
+            fail_msg("no column %s", column);
+        head += name + 1;
+        row += here + 1;
+    }
+}
+
+/* Each number under its own name: a kernel whose fields all differ, read back from JSON and CSV. */
+static void every_number_under_its_name(void **state) {
+    (void)state;
+    rp_report_kernel *k = &f.report.kernels[0];
+    const struct {
+        const char *json, *csv;
+        double *field;
+    } rows[] = {
+        {"time_s", "time_s", &k->time_s},
+        {"time_share", "time_share", &k->time_share},
+        {"time_mean_s", "time_mean_s", &k->time_mean_s},
+        {"time_min_s", "time_min_s", &k->time_min_s},
+        {"time_max_s", "time_max_s", &k->time_max_s},
+        {"time_deviation_s", "time_deviation_s", &k->time_deviation_s},
+        {"flops.fp64_vector", "flops_fp64_vector", &k->flops[RP_FP64][RP_VECTOR]},
+        {"flops.fp32_vector", "flops_fp32_vector", &k->flops[RP_FP32][RP_VECTOR]},
+        {"flops.fp16_vector", "flops_fp16_vector", &k->flops[RP_FP16][RP_VECTOR]},
+        {"flops.bf16_vector", "flops_bf16_vector", &k->flops[RP_BF16][RP_VECTOR]},
+        {"flops.fp64_tensor", "flops_fp64_tensor", &k->flops[RP_FP64][RP_TENSOR]},
+        {"flops.tf32_tensor", "flops_tf32_tensor", &k->flops[RP_TF32][RP_TENSOR]},
+        {"flops.bf16_tensor", "flops_bf16_tensor", &k->flops[RP_BF16][RP_TENSOR]},
+        {"flops.fp16_tensor", "flops_fp16_tensor", &k->flops[RP_FP16][RP_TENSOR]},
+        {"flops.fp8_tensor", "flops_fp8_tensor", &k->flops[RP_FP8][RP_TENSOR]},
+        {"flops.fp6_tensor", "flops_fp6_tensor", &k->flops[RP_FP6][RP_TENSOR]},
+        {"flops.fp4_tensor", "flops_fp4_tensor", &k->flops[RP_FP4][RP_TENSOR]},
+        {"flops.int8_tensor", "ops_int8_tensor", &k->flops[RP_INT8][RP_TENSOR]},
+        {"flops.int4_tensor", "ops_int4_tensor", &k->flops[RP_INT4][RP_TENSOR]},
+        {"flops.int1_tensor", "ops_int1_tensor", &k->flops[RP_INT1][RP_TENSOR]},
+        {"flops.fp16_acc16_tensor", "flops_fp16_acc16_tensor", &k->flops_fp16_acc16_tensor},
+        {"flops_total", "flops_total", &k->flops_total},
+        {"int_ops", NULL, &k->int_ops},
+        {NULL, "ops_int32_vector", &k->flops[RP_INT32][RP_VECTOR]},
+        {"bytes.dram", "bytes_dram", &k->bytes[RP_DRAM]},
+        {"bytes.l2", "bytes_l2", &k->bytes[RP_L2]},
+        {"bytes.l1", "bytes_l1", &k->bytes[RP_L1]},
+        {"bytes.shared", "bytes_shared", &k->bytes[RP_SHARED]},
+        {"intensity.dram", "intensity_dram_flop_per_byte", &k->intensity[RP_DRAM]},
+        {"intensity.l2", "intensity_l2_flop_per_byte", &k->intensity[RP_L2]},
+        {"intensity.l1", "intensity_l1_flop_per_byte", &k->intensity[RP_L1]},
+        {"intensity.shared", NULL, &k->intensity[RP_SHARED]},
+        {"flops_per_s", "flops_per_s", &k->flops_per_s},
+        {"attainable_flops_per_s", "attainable_flops_per_s", &k->attainable_flops_per_s},
+        {"ridge_flop_per_byte", "ridge_flop_per_byte", &k->ridge},
+        {"roof_time_s", NULL, &k->roof_time_s},
+        {"roof_fraction", "roof_fraction", &k->roof_fraction},
+        {"nominal_fraction", "nominal_fraction", &k->nominal_fraction},
+        {"calibrated_fraction", "calibrated_fraction", &k->calibrated_fraction},
+        {"time_lost_s", "time_lost_s", &k->time_lost_s},
+        {"clock_hz", "clock_hz", &k->clock_hz},
+        {"waves", NULL, &k->waves},
+        {"occupancy", NULL, &k->occupancy},
+        {"active_lanes", NULL, &k->lanes},
+    };
+    const size_t n = sizeof rows / sizeof *rows;
+    for (int round = 0; round < 2; round++) { /* known, and not known */
+        for (size_t i = 0; i < n; i++)
+            *rows[i].field = round ? NAN : 1.0 / 3 + (double)i;
+        yajl_val root = parse(false), json = YAJL_GET_ARRAY(at(root, "kernels"))->values[0];
+        for (size_t i = 0; i < n; i++) {
+            const char *always = "flops.fp64_vector flops.fp32_vector flops.fp16_vector";
+            bool absent = rows[i].json && strncmp(rows[i].json, "flops.", 6) == 0 &&
+                          !strstr(always, rows[i].json);
+            if (!rows[i].json || (round && absent))
+                continue;
+            yajl_val value = at(json, rows[i].json);
+            if (round ? !YAJL_IS_NULL(value)
+                      : !YAJL_IS_DOUBLE(value) || YAJL_GET_DOUBLE(value) != *rows[i].field)
+                fail_msg("JSON %s is not the model's", rows[i].json);
+        }
+        yajl_tree_free(root);
+        print(RP_FORMAT_CSV, 80, false);
+        for (size_t i = 0; i < n; i++) {
+            const char *value = rows[i].csv ? cell(rows[i].csv) : NULL;
+            if (value && (round ? *value != '\0' : strtod(value, NULL) != *rows[i].field))
+                fail_msg("CSV %s is '%s'", rows[i].csv, value);
+        }
+    }
+}
+
+/* The same of the program as a whole. */
+static void every_number_of_the_summary(void **state) {
+    (void)state;
+    rp_report *r = &f.report;
+    rp_report_device *d = &r->devices[0];
+    const struct {
+        const char *json;
+        double *field;
+    } rows[] = {{"summary.gpu_time_s", &r->gpu_time_s},
+                {"summary.kernel_time_sum_s", &r->gpu_sum_s},
+                {"summary.wall_time_s", &r->wall_s},
+                {"summary.counted_time_share", &r->counted_share},
+                {"summary.utilization_time_s", &r->utilisation_time_s},
+                {"summary.utilization.capacity", &r->capacity},
+                {"summary.utilization.bandwidth", &r->bandwidth},
+                {"summary.utilization.compute", &r->compute},
+                {"summary.utilization.model_flops", &r->model_flops_utilisation},
+                {"summary.utilization.capacity_effective", &r->capacity_effective},
+                {"summary.time_share_by_bound.memory", &r->time_share_by_bound[RP_BOUND_MEMORY]},
+                {"summary.time_share_by_bound.compute", &r->time_share_by_bound[RP_BOUND_COMPUTE]},
+                {"summary.time_share_by_bound.latency", &r->time_share_by_bound[RP_BOUND_LATENCY]},
+                {"summary.time_lost_by_bound_s.memory", &r->time_lost_by_bound[RP_BOUND_MEMORY]},
+                {"summary.time_lost_by_bound_s.unknown", &r->time_lost_by_bound[RP_BOUND_UNKNOWN]},
+                {"device.sm_count", &d->sm_count},
+                {"device.nominal_clock_hz", &d->nominal_clock_hz},
+                {"device.observed_clock_hz", &d->observed_clock_hz}};
+    for (int round = 0; round < 2; round++) {
+        for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+            *rows[i].field = round ? NAN : 1.0 / 3 + (double)i;
+        yajl_val root = parse(false);
+        for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+            yajl_val value = at(root, rows[i].json);
+            if (round ? !YAJL_IS_NULL(value) : YAJL_GET_DOUBLE(value) != *rows[i].field)
+                fail_msg("JSON %s is not the model's", rows[i].json);
+        }
+        yajl_tree_free(root);
+    }
+}
+
+/* Whether a point is above its roof cannot be said of modelled times, nor where no roof is known.
+ */
+static void above_the_roof_or_not_known(void **state) {
+    (void)state;
+    yajl_val root = parse(false);
+    assert_true(YAJL_IS_NULL(at(kernel_named(root, "not counted"), "above_roof")));
+    assert_true(YAJL_IS_FALSE(at(kernel_named(root, "saxpy"), "above_roof")));
+    yajl_tree_free(root);
+    rp_report_kernel *k = &f.report.kernels[0];
+    k->roof_fraction = 0.5;
+    print(RP_FORMAT_CSV, 80, false);
+    assert_string_equal(cell("above_roof"), "false");
+    k->modelled = true;
+    print(RP_FORMAT_CSV, 80, false);
+    assert_string_equal(cell("above_roof"), "");
+}
+
 /* ---- Hostile names --------------------------------------------------------------------------- */
 
 static void assert_harmless(const char *page) {
@@ -288,7 +441,9 @@ int main(void) {
         TEST(json_has_every_key),           TEST(json_values),
         TEST(hostile_name_in_every_format), TEST(text_fits_the_terminal),
         TEST(text_says_what_matters),       TEST(csv_columns_and_rows_agree),
-        TEST(top_says_what_it_leaves_out),  TEST(page_is_self_contained),
+        TEST(every_number_under_its_name),  TEST(every_number_of_the_summary),
+        TEST(above_the_roof_or_not_known),  TEST(top_says_what_it_leaves_out),
+        TEST(page_is_self_contained),
     };
     int result = cmocka_run_group_tests(tests, NULL, NULL);
     free(text);
