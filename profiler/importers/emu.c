@@ -254,8 +254,12 @@ static void give_memory(sink *s, yajl_val c) {
     give_count(s, RP_Q_LOCAL_BYTES, all_ways(c, "bytes", "local"));
     give_count(s, RP_Q_SHARED_BYTES, all_ways(c, "bytes", "shared"));
     give_count(s, RP_Q_L1_BYTES, sectors * SECTOR);
-    if (all_ways(c, "requests", "texture") == 0) /* whose sectors are among them */
+    /* Sectors of texture and local memory are among them: global ones are told apart only where
+     * there is one kind. */
+    if (all_ways(c, "requests", "texture") + all_ways(c, "requests", "local") == 0)
         give_count(s, RP_Q_GLOBAL_SECTORS, sectors);
+    else if (global == 0)
+        give_count(s, RP_Q_GLOBAL_SECTORS, 0);
     give_count(s, RP_Q_GLOBAL_REQUESTS, global);
     give_count(s, RP_Q_LSU_REQUESTS,
                global + all_ways(c, "requests", "local") + all_ways(c, "requests", "shared"));
