@@ -59,7 +59,7 @@ typedef struct rp_device_totals { /* zero-initialise */
     size_t long_count, long_capacity, short_count, short_capacity;
 } rp_device_totals;
 
-/* Launches under this length read the SM clock low, s (facts: verdicts). */
+/* Launches under this length read the SM clock low, s (docs/verdicts.md). */
 #define RP_LONG_LAUNCH_S 12e-6
 
 bool rp_device_totals_clock(rp_device_totals *totals, double clock_hz, double time_s);

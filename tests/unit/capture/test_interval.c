@@ -48,6 +48,10 @@ static void test_random(void **state) {
         for (int i = 0; i < POINTS; i++)
             expected += covered[i];
         assert_int_equal(rp_intervals_union(&all), expected);
+        int64_t start, end;
+        assert_true(rp_intervals_span(&all, &start, &end));
+        const char *first = memchr(covered, 1, POINTS), *last = memrchr(covered, 1, POINTS);
+        assert_true(start == first - covered && end == last - covered + 1);
         rp_intervals_free(&all);
     }
 }
