@@ -54,15 +54,17 @@ for program in saxpy stream gemm transpose reduction histogram stencil spmv nbod
     [ -x "$programs/$program" ] || continue
     check "$program alone" "$programs/$program"
     "$programs/$program" --expect >"$out/$program.expect.json" 2>/dev/null
-    for mode in trace sampled replay; do
+    for mode in trace sampled replay rerun; do
         check "$program, $mode" "$roofprof" -q --mode $mode -o "$out/$program.$mode.roof" "$programs/$program"
     done
-    # Two runs of one program must tell of the same launches; replay counts them all.
-    check "$program, counts" python3 tests/gpu/compare.py "$out/$program.expect.json" "$out/$program.replay.roof"
+    # Two runs of one program must tell of the same launches; replay and rerun count them all.
+    for mode in replay rerun; do
+        check "$program, counts of $mode" python3 tests/gpu/compare.py "$out/$program.expect.json" "$out/$program.$mode.roof"
+    done
 done
 
 echo "== how much it costs"
-for mode in none trace sampled replay; do
+for mode in none trace sampled replay rerun; do
     start=$(date +%s.%N)
     timeout 60 "$roofprof" -q --mode $mode -o "$out/cost.roof" "$programs/train" --steps 200 >/dev/null 2>&1
     echo "train, 200 steps, $mode: $(echo "$(date +%s.%N) - $start" | bc) s"

@@ -143,7 +143,7 @@ full)
     contains "a read-only folder" "cannot write in /sys" err
     ;;
 many)
-    # LAUNCHES: 10 million take a minute (scripts/bench.sh).
+    # LAUNCHES: 10 million take a quarter of a minute.
     n=${LAUNCHES:-600000}
     "$ROOFPROF" -q -o a.roof -- "$TARGET" basic $((n / 2)) >out 2>err
     check "exit code" 42 $?
