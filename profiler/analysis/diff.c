@@ -96,7 +96,9 @@ static void measure(const rp_diff *diff, rp_diff_kernel *kernel) {
         return;
     kernel->time = change(base->time_s, now->time_s);
     kernel->mean = change(base->time_mean_s, now->time_mean_s);
-    kernel->flops = change(base->flops_total, now->flops_total);
+    /* a part of the FLOPs against all of them is no change of the work */
+    if (base->flops_lower_bound == now->flops_lower_bound)
+        kernel->flops = change(base->flops_total, now->flops_total);
     kernel->bytes = change(base->bytes[RP_DRAM], now->bytes[RP_DRAM]);
     kernel->launches = change((double)base->launches, (double)now->launches);
     kernel->bound_changed = base->bound != now->bound || strcmp(base->bound_by, now->bound_by) != 0;

@@ -268,7 +268,7 @@ static void say_gate(const lines *l, const rp_diff *diff, const rp_gate *gate, d
         shown++;
     }
     if (n > 10)
-        say(l, "       and %zu more kernels", n - 10);
+        say(l, "       and %zu more %s", n - 10, rp_plural(n - 10, "kernel", "kernels"));
 }
 
 static bool gate_failed(const rp_diff *diff, const rp_gate *gate, double min_share) {
@@ -395,7 +395,8 @@ static void print_people(FILE *file, const rp_diff *diff, const rp_diff_print_op
     rp_table_free(table);
     fputc('\n', file);
     if (shown < diff->kernel_count)
-        say(&l, "… and %zu more kernels (--top 0 shows all)", diff->kernel_count - shown);
+        say(&l, "… and %zu more %s (--top 0 shows all)", diff->kernel_count - shown,
+            rp_plural(diff->kernel_count - shown, "kernel", "kernels"));
     say_suggestions(&l, diff);
     for (size_t g = 0; g < options->gate_count; g++)
         say_gate(&l, diff, &options->gates[g], options->min_share);

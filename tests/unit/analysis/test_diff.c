@@ -226,6 +226,24 @@ static void times_that_are_not_known(void **state) {
     assert_false(fails("bytes>250%", 0.5));
 }
 
+/* FLOPs of one side of which a part is missing tell no change; of both, the same part may. */
+static void a_part_of_the_flops_is_no_change(void **state) {
+    (void)state;
+    fixture *sides[] = {&base, &now};
+    for (int i = 0; i < 2; i++) {
+        fixture_set(fixture_kernel(sides[i], "both", 1, 1e-3), RP_Q_INST_FP32_FMA, 10 + 10 * i);
+        rp_group *g = fixture_kernel(sides[i], "one", 1, 1e-3);
+        fixture_set(g, RP_Q_INST_FP32_FMA, 10 + 10 * i);
+        if (i == 0) {
+            fixture_set(g, RP_Q_INST_FP32_ADD, 20);
+            fixture_set(g, RP_Q_INST_FP32_MUL, 20);
+        }
+    }
+    compare(false);
+    assert_unknown(find("one")->flops);
+    assert_near(find("both")->flops, 1, 1e-12);
+}
+
 /* Two and three launches a side: Student's exact points (12.706 of 1 degree, 4.303 of 2, 2.776 of
  * 4). A kernel on one side only has no interval. */
 static void few_launches(void **state) {
@@ -301,6 +319,7 @@ int main(void) {
         TEST(renames),
         TEST(small_kernels_fail_no_gate),
         TEST(times_that_are_not_known),
+        TEST(a_part_of_the_flops_is_no_change),
         TEST(few_launches),
         TEST(changed_verdict),
         TEST(a_gate_must_have_something_to_judge),
