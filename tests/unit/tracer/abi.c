@@ -176,6 +176,43 @@ SAME_VALUE(SUPPORT_NONE, CUPTI_PROFILER_CONFIGURATION_UNSUPPORTED);
 SAME_VALUE(SUPPORT_DISABLED, CUPTI_PROFILER_CONFIGURATION_DISABLED);
 SAME_VALUE(SUPPORT_YES, CUPTI_PROFILER_CONFIGURATION_SUPPORTED);
 
+/* Graphs: the driver's header comes with CUPTI's. */
+#define SAME_SIZE_OF(ours, theirs) _Static_assert(sizeof(ours) == sizeof(theirs), #ours)
+SAME_SIZE_OF(graph_data, CUpti_GraphData);
+SAME_FIELD(graph_data, original_node, CUpti_GraphData, originalNode);
+SAME_FIELD(graph_data, node_type, CUpti_GraphData, nodeType);
+SAME_FIELD(graph_data, exec, CUpti_GraphData, graphExec);
+SAME_SIZE_OF(graph_kernel_params, CUDA_KERNEL_NODE_PARAMS_v2);
+SAME_FIELD(graph_kernel_params, grid, CUDA_KERNEL_NODE_PARAMS_v2, gridDimX);
+SAME_FIELD(graph_kernel_params, shared, CUDA_KERNEL_NODE_PARAMS_v2, sharedMemBytes);
+SAME_FIELD(graph_kernel_params, kernel, CUDA_KERNEL_NODE_PARAMS_v2, kern);
+SAME_FIELD(graph_node_params, kernel, CUgraphNodeParams, kernel);
+SAME_SIZE_OF(graph_edge, CUgraphEdgeData);
+SAME_FIELD(graph_arguments, first, cuGraphInstantiateWithFlags_params, phGraphExec);
+SAME_FIELD(graph_arguments, second, cuGraphInstantiateWithParams_params, hGraph);
+SAME_FIELD(graph_arguments, second, cuGraphExecUpdate_v2_params, hGraph);
+SAME_FIELD(graph_arguments, second, cuGraphExecKernelNodeSetParams_v2_params, hNode);
+SAME_FIELD(graph_arguments, third, cuGraphExecKernelNodeSetParams_v2_params, nodeParams);
+SAME_FIELD(graph_arguments, third, cuGraphExecNodeSetParams_params, nodeParams);
+SAME_FIELD(graph_arguments, first, cuGraphExecDestroy_params, hGraphExec);
+SAME_FIELD(enable_arguments, enabled, cuGraphNodeSetEnabled_params, isEnabled);
+SAME_FIELD(graph_launch_arguments, stream, cuGraphLaunch_params, hStream);
+SAME_VALUE(RESOURCE_NODE_CLONED, CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED);
+SAME_VALUE(CBID_GRAPH_INSTANTIATE, CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiate);
+SAME_VALUE(CBID_GRAPH_INSTANTIATE_2, CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiate_v2);
+SAME_VALUE(CBID_GRAPH_INSTANTIATE_FLAGS, CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithFlags);
+SAME_VALUE(CBID_GRAPH_INSTANTIATE_PARAMS, CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithParams);
+SAME_VALUE(CBID_GRAPH_INSTANTIATE_PARAMS_PTSZ,
+           CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithParams_ptsz);
+SAME_VALUE(CBID_GRAPH_UPDATE, CUPTI_DRIVER_TRACE_CBID_cuGraphExecUpdate);
+SAME_VALUE(CBID_GRAPH_UPDATE_2, CUPTI_DRIVER_TRACE_CBID_cuGraphExecUpdate_v2);
+SAME_VALUE(CBID_GRAPH_SET_KERNEL, CUPTI_DRIVER_TRACE_CBID_cuGraphExecKernelNodeSetParams);
+SAME_VALUE(CBID_GRAPH_SET_KERNEL_2, CUPTI_DRIVER_TRACE_CBID_cuGraphExecKernelNodeSetParams_v2);
+SAME_VALUE(CBID_GRAPH_SET_NODE, CUPTI_DRIVER_TRACE_CBID_cuGraphExecNodeSetParams);
+SAME_VALUE(CBID_GRAPH_SET_CHILD, CUPTI_DRIVER_TRACE_CBID_cuGraphExecChildGraphNodeSetParams);
+SAME_VALUE(CBID_GRAPH_SET_ENABLED, CUPTI_DRIVER_TRACE_CBID_cuGraphNodeSetEnabled);
+SAME_VALUE(CBID_GRAPH_EXEC_DESTROY, CUPTI_DRIVER_TRACE_CBID_cuGraphExecDestroy);
+
 /* Of cupti_profiler_host.h only an include of <string> is C++: an empty file of that name in the
  * include path (tests/unit/tracer/shim) makes it C. */
 #include <cupti_profiler_host.h>

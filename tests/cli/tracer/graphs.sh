@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Usage: graphs.sh ROOFPROF PROGRAM, which is the workload `graphs`: what the tracer makes of CUDA graphs on
+# the emulated device, whose CUPTI is strict. What is captured is no launch; a launch of a graph is one where
+# launches are numbered, and all its kernels are chosen or none but for their names. 77: skipped.
+set -u
+roofprof=$1 program=$2
+[ -x "$program" ] || exit 77
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder" || exit 1
+failures=0
+[ -z "${PRELOAD_FIRST:-}" ] || export LD_PRELOAD=$PRELOAD_FIRST ROOFPROF_EMU_REAL_CUPTI=none
+export ASAN_OPTIONS=detect_leaks=0 ROOFPROF_EMU_STRICT=1
+
+# check WHAT WANTED GOT
+check() {
+    [ "$2" = "$3" ] && return
+    echo "$1: wanted $2, got $3"
+    failures=1
+}
+
+# run MODE OPTION...: the first step runs by itself, 19 out of the graph.
+run() {
+    mode=$1
+    shift
+    rm -f a.roof
+    "$roofprof" --emulate H100 --mode "$mode" --budget 0 -q -o a.roof "$@" -- "$program" --steps 20 --rounds 0 \
+        >out 2>err || { cat err; check "$mode $*: exit code" 0 failed; }
+    check "$mode $*: output" "ok graphs" "$(cat out)"
+    check "$mode $*: what the device says of the tracer" "" "$(grep 'CUPTI:' err)"
+}
+
+query() {
+    sqlite3 a.roof "$1"
+}
+
+# "KERNEL LAUNCHES COUNTED" of each kernel.
+kernels() {
+    query "select k.short_name || ' ' || count(*) || ' ' || count(q.fp32_vector) from launches l join configs c on c.id=l.config join kernels k on k.id=c.kernel left join quantities q on q.launch=l.id group by k.short_name" | tr '\n' ';'
+}
+
+each() { # each LAUNCHES COUNTED
+    for kernel in gradient predict square update; do printf '%s %s %s;' $kernel "$1" "$2"; done
+}
+
+run trace
+check "trace" "$(each 20 0)" "$(kernels)"
+check "nodes" "76 19" "$(query "select count(*) || ' ' || count(distinct correlation) from launches where graph_node is not null")"
+check "nodes have times" 76 "$(query "select count(*) from launches where graph_node is not null and time_ns > 0")"
+check "the same nodes each time" 4 "$(query "select count(distinct graph_node) from launches")"
+run replay
+check "replay" "$(each 20 20)" "$(kernels)"
+check "branches are said" 1 "$(query "select count(*) from notes where text like '%graphs with branches%'")"
+run sampled --samples 2
+check "sampled: some of each are counted" 4 "$(query "select count(*) from (select c.kernel, count(q.fp32_vector) n from launches l join configs c on c.id=l.config left join quantities q on q.launch=l.id where l.graph_node is not null group by 1) where n > 0 and n < 19")"
+check "sampled: only what ran instrumented has no time" 0 "$(query "select count(*) from launches l left join quantities q on q.launch = l.id where l.time_ns is null and q.fp32_vector is null")"
+for mode in trace replay; do
+    n=$([ $mode = trace ] && echo 0 || echo 2)
+    run $mode --skip 4 --count 2 # after the four launches of the first step: two of the graph
+    check "$mode --skip --count" "$(each 2 "$n")" "$(kernels)"
+    run $mode --kernel gradient
+    check "$mode --kernel" "gradient 20 $((n * 10));" "$(kernels)"
+    run $mode --kernel gradient --skip 1 --count 2
+    check "$mode --kernel --skip --count" "gradient 2 $n;" "$(kernels)"
+done
+run replay --no-count square # with one of its kernels a graph is left alone
+check "replay --no-count" "$(each 20 1 | sed 's/square 20 1/square 20 0/')" "$(kernels)"
+exit $failures
