@@ -287,19 +287,29 @@ static rp_code draw_all(rp_report_device *device, const rp_roofs *roofs, bool sp
     return RP_OK;
 }
 
-static bool any_calibrated(const rp_report_device *device) {
-    for (size_t i = 0; i < device->ceiling_count; i++)
-        if (device->ceilings[i].provenance == RP_CALIBRATED ||
-            device->ceilings[i].provenance == RP_MEASURED ||
-            device->ceilings[i].provenance == RP_USER)
-            return true;
-    return false;
+/* "calibrated and theoretical ceilings": which kinds are drawn; what is printed by the vendor
+ * counts as theoretical. */
+static void kinds_of_ceilings(const rp_report_device *device, char *text, size_t size) {
+    static const char *const names[] = {"calibrated", "imported", "theoretical"};
+    bool kinds[3] = {0};
+    for (size_t i = 0; i < device->ceiling_count; i++) {
+        rp_provenance p = device->ceilings[i].provenance;
+        bool calibrated = p == RP_CALIBRATED || p == RP_MEASURED || p == RP_USER;
+        kinds[calibrated ? 0 : p == RP_IMPORTED ? 1 : 2] = true;
+    }
+    *text = '\0';
+    for (int k = 0; k < 3; k++)
+        if (kinds[k])
+            snprintf(text + strlen(text), size - strlen(text), "%s%s", *text ? " and " : "",
+                     names[k]);
+    snprintf(text + strlen(text), size - strlen(text), "%sceilings", *text ? " " : "no ");
 }
 
 static rp_code describe(const rp_profile_device *seen, const rp_roofs *roofs,
                         rp_report_device *device, rp_error *error) {
     const rp_device *row = device->hardware;
-    char clock[96] = "nominal clock, none was observed";
+    char clock[96] = "nominal clock, none was observed", kinds[96];
+    kinds_of_ceilings(device, kinds, sizeof kinds);
     if (roofs->observed_clock > 0)
         snprintf(clock, sizeof clock, "%.0f MHz observed%s%.0f%s", roofs->observed_clock / 1e6,
                  roofs->nominal_clock > 0 ? " (nominal " : " (", roofs->nominal_clock / 1e6,
@@ -314,9 +324,9 @@ static rp_code describe(const rp_profile_device *seen, const rp_roofs *roofs,
              asprintf(&device->compute_capability, "%d.%d", seen->cc_major, seen->cc_minor) < 0)
         device->compute_capability = strdup("");
     const char *row_name = device->match->device ? device->match->device->name : "";
-    if (asprintf(&device->source, "%s%s%s; %s ceilings at %s", row_name,
-                 row_name[0] && device->match->how[0] ? ", by " : "", device->match->how,
-                 any_calibrated(device) ? "calibrated and theoretical" : "theoretical", clock) < 0)
+    if (asprintf(&device->source, "%s%s%s; %s%s%s", row_name,
+                 row_name[0] && device->match->how[0] ? ", by " : "", device->match->how, kinds,
+                 device->ceiling_count ? " at " : "", device->ceiling_count ? clock : "") < 0)
         device->source = NULL;
     if (!device->name || !device->chip || !device->compute_capability || !device->source)
         return rp_fail(error, RP_INTERNAL, "out of memory");

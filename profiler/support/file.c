@@ -112,6 +112,8 @@ static rp_code check_target(rp_temp *temp, const char *target, rp_error *error) 
     if (strlen(target) >= sizeof temp->target)
         return rp_fail(error, RP_INTERNAL, "cannot write \"%.60s...\": the name is too long",
                        target);
+    if (!*target)
+        return rp_fail(error, RP_INTERNAL, "the name of the output is empty; give a file name");
     strcpy(temp->target, target);
     if (!*rp_file_name(target) || (stat(target, &info) == 0 && S_ISDIR(info.st_mode)))
         return rp_fail(error, RP_INTERNAL, "cannot write \"%s\": it is a folder; give a file name",

@@ -293,8 +293,7 @@ static void what_is_said_of_the_device(void **state) {
     f.profile.devices[0].name = strdup("Unheard Of");
     fixture_analyse(&f);
     assert_string_equal(f.report.devices[0].source,
-                        "not found in the hardware database; theoretical ceilings at 1200 MHz "
-                        "observed");
+                        "not found in the hardware database; no ceilings");
     assert_non_null(strstr(f.report.notes[0].text, "device 0 Unheard Of is not in"));
     free(f.profile.devices[0].name);
     f.profile.devices[0].name = NULL;
@@ -306,6 +305,10 @@ static void what_is_said_of_the_device(void **state) {
     collected[1].provenance = RP_MEASURED;
     with_collected();
     assert_non_null(strstr(f.report.devices[0].source, "calibrated and theoretical ceilings"));
+    collected[0].provenance = collected[2].provenance = RP_IMPORTED;
+    with_collected();
+    assert_non_null(strstr(f.report.devices[0].source, "; calibrated and imported ceilings at"));
+    collected[0].provenance = collected[2].provenance = RP_THEORETICAL;
     collected[1].provenance = RP_THEORETICAL;
 }
 

@@ -97,6 +97,8 @@ static void test_refused(void **state) {
     assert_int_equal(rp_temp_create(&temp, "sub", &error), RP_INTERNAL);
     assert_non_null(strstr(error.message, "folder"));
     assert_int_equal(rp_temp_create(&temp, "sub/", &error), RP_INTERNAL);
+    assert_int_equal(rp_temp_create(&temp, "", &error), RP_INTERNAL);
+    assert_non_null(strstr(error.message, "is empty"));
     assert_int_equal(rp_temp_create(&temp, "none/out", &error), RP_INTERNAL);
     assert_non_null(strstr(error.message, "No such file"));
     char *name = malloc(PATH_MAX + 10);
