@@ -90,6 +90,90 @@ static void everything_is_in_sight(void **state) {
     }
 }
 
+static void assert_apart(const rp_plot_box *left, const rp_plot_box *right) {
+    assert_true(left->left < left->right && left->right < right->left);
+    assert_true(left->bottom < left->top);
+}
+
+/* Strip, plot and key stand side by side on the canvas, with room for their numbers, at any size.
+ */
+static void the_parts_share_the_canvas(void **state) {
+    (void)state;
+    static const int sizes[][2] = {{400, 300}, {1600, 1000}, {1000, 2000}, {8000, 3000}};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
+        for (size_t kernels = 0; kernels <= 12; kernels += 6) {
+            rp_report report;
+            rp_plot_layout l;
+            rp_plot_options o = RP_PLOT_OPTIONS_INIT;
+            o.width = sizes[i][0];
+            o.height = sizes[i][1];
+            sample_make(&report, kernels, "kernel");
+            assert_int_equal(rp_plot_layout_make(&report, &o, &l, NULL), RP_OK);
+            assert_int_equal(l.has_key, kernels > 0);
+            assert_int_equal(l.has_strip, kernels > 4);
+            const rp_plot_box canvas = {0, o.width, 0, o.height}, before = {-2, -1, 0, 1};
+            const rp_plot_box after = {o.width, o.width + 1, 0, 1};
+            assert_apart(l.has_strip ? &l.strip : &before, &l.main);
+            assert_apart(&l.main, l.has_key ? &l.key : &after);
+            assert_true(!l.has_key || l.key.right <= canvas.right);
+            assert_true(!l.has_strip || l.strip.left >= l.font * 3);
+            assert_true(l.main.left >= l.font * 3 && l.main.bottom >= l.font * 3);
+            assert_true(l.main.top <= canvas.top - l.font * 3);
+            /* data fill the plot from edge to edge */
+            assert_true(fabs(rp_plot_px(&l, l.x.min) - l.main.left) < 1e-6);
+            assert_true(fabs(rp_plot_px(&l, l.x.max) - l.main.right) < 1e-6);
+            assert_true(fabs(rp_plot_py(&l, l.y.min) - l.main.bottom) < 1e-6);
+            assert_true(fabs(rp_plot_py(&l, l.y.max) - l.main.top) < 1e-6);
+            rp_plot_layout_free(&l);
+            sample_free(&report);
+        }
+}
+
+/* The area of a disc is its share of time, down to the size that can still be seen. */
+static void the_area_is_the_share_of_time(void **state) {
+    (void)state;
+    rp_report report;
+    rp_plot_layout l;
+    rp_plot_options o = RP_PLOT_OPTIONS_INIT;
+    sample_make(&report, 12, "kernel");
+    report.kernels[11].time_share = NAN;
+    assert_int_equal(rp_plot_layout_make(&report, &o, &l, NULL), RP_OK);
+    for (size_t i = 0; i < l.disc_count; i++) {
+        const rp_plot_disc *d = &l.discs[i];
+        double share = d->kernel->time_share;
+        if (share > 4.0 * 4 / (44 * 44))
+            assert_true(fabs(d->radius * d->radius / share - 44 * 44) < 1e-6);
+        else
+            assert_true(d->radius == 4);
+        assert_true(i == 0 || d->radius <= l.discs[i - 1].radius); /* small ones on top */
+    }
+    rp_plot_layout_free(&l);
+    sample_free(&report);
+}
+
+/* The level's own roof goes on, faintly, from the highest ceiling in use up to the highest of all;
+ * other diagonals end where the arithmetic in use does. */
+static void the_diagonal_goes_on_above_what_is_in_use(void **state) {
+    (void)state;
+    rp_report report;
+    rp_plot_layout l;
+    rp_plot_options o = RP_PLOT_OPTIONS_INIT;
+    sample_make(&report, 1, "kernel"); /* FP32 vector in use; FP8 tensor is the highest */
+    assert_int_equal(rp_plot_layout_make(&report, &o, &l, NULL), RP_OK);
+    for (size_t i = 0; i < l.roof_count; i++) {
+        const rp_plot_roof *r = &l.roofs[i];
+        if (r->compute || !r->used) {
+            assert_true(isnan(r->beyond_x) && isnan(r->beyond_y));
+            continue;
+        }
+        assert_true(fabs(r->y1 / 66.9e12 - 1) < 1e-9);
+        assert_true(fabs(r->beyond_y / 1978.9e12 - 1) < 1e-9);
+        assert_true(fabs(r->beyond_x * 3.352e12 / r->beyond_y - 1) < 1e-9);
+    }
+    rp_plot_layout_free(&l);
+    sample_free(&report);
+}
+
 /* A picture leaves the terminal without its caption: the title itself says what was emulated. */
 static void the_title_says_emulated(void **state) {
     (void)state;
@@ -405,6 +489,9 @@ static int remove_folder(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(everything_is_in_sight),
+        cmocka_unit_test(the_parts_share_the_canvas),
+        cmocka_unit_test(the_area_is_the_share_of_time),
+        cmocka_unit_test(the_diagonal_goes_on_above_what_is_in_use),
         cmocka_unit_test(the_title_says_emulated),
         cmocka_unit_test(the_ridge_is_where_the_roofs_meet),
         cmocka_unit_test(a_kernel_above_the_roof_is_shown_above_it),
