@@ -20,6 +20,7 @@
 RP_OLD(dlopen, RP_OLDEST);
 RP_OLD(dlsym, RP_OLDEST);
 RP_OLD(dlerror, RP_OLDEST);
+RP_OLD(dladdr, RP_OLDEST);
 RP_OLD(pthread_create, RP_OLDEST);
 RP_OLD(pthread_join, RP_OLDEST);
 RP_OLD(pthread_once, RP_OLDEST);

@@ -62,15 +62,42 @@ static struct {
     exec_entry *buckets[BUCKETS];
 } table = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* Nodes that this thread's call has copied so far, while it makes a graph executable. */
-static _Thread_local struct {
+/* Nodes that this thread's call has copied so far, while it makes a graph executable. By
+ * pthread_getspecific, not _Thread_local, as in nvtx.c. */
+typedef struct clone_list {
     struct clone {
         const void *original;
         uint64_t id;
     } * at;
     size_t count, room, next;
     bool open;
-} clones;
+} clone_list;
+static pthread_key_t clones_key;
+static pthread_once_t clones_once = PTHREAD_ONCE_INIT;
+static bool clones_kept; /* there is a key */
+
+static void free_clones(void *list) {
+    free(((clone_list *)list)->at);
+    free(list);
+}
+
+static void make_clones_key(void) {
+    clones_kept = pthread_key_create(&clones_key, free_clones) == 0;
+}
+
+/* NULL: no memory, or (without MAKE) this thread has made no graph executable yet. */
+static clone_list *clones_of_thread(bool make) {
+    pthread_once(&clones_once, make_clones_key);
+    if (!clones_kept)
+        return NULL;
+    clone_list *list = pthread_getspecific(clones_key);
+    if (!list && make && (list = calloc(1, sizeof *list)) &&
+        pthread_setspecific(clones_key, list)) {
+        free(list);
+        list = NULL;
+    }
+    return list;
+}
 
 void graph_start(const cupti_api *cupti, bool count) {
     api = cupti;
@@ -270,11 +297,12 @@ static bool waits_for(const graph_shape *g, size_t later, size_t earlier) {
 
 /* Nodes are copied in about the order in which they are looked at. */
 static uint64_t id_of(const void *node) {
-    for (size_t i = 0; i < clones.count; i++) {
-        size_t at = (clones.next + i) % clones.count;
-        if (clones.at[at].original == node) {
-            clones.next = at + 1;
-            return clones.at[at].id;
+    clone_list *clones = clones_of_thread(false);
+    for (size_t i = 0; clones && i < clones->count; i++) {
+        size_t at = (clones->next + i) % clones->count;
+        if (clones->at[at].original == node) {
+            clones->next = at + 1;
+            return clones->at[at].id;
         }
     }
     return 0;
@@ -470,13 +498,17 @@ static void forget_shape(const void *exec) {
 }
 
 static void on_instantiate(const callback_data *d, const graph_arguments *a) {
+    clone_list *clones = clones_of_thread(true);
     if (d->site == SITE_ENTER) {
-        clones.open = counting;
-        clones.count = 0;
+        if (clones) {
+            clones->open = counting;
+            clones->count = 0;
+        }
         return;
     }
     void *const *exec = a->first;
-    clones.next = 0;
+    if (clones)
+        clones->next = 0;
     if (exec && *exec)
         replace(*exec, look_at(a->second, d), true);
 }
@@ -484,7 +516,9 @@ static void on_instantiate(const callback_data *d, const graph_arguments *a) {
 /* Nodes keep their ids: those that stand where they stood now do what GRAPH's do. */
 static void on_update(const callback_data *d, const graph_arguments *a) {
     graph_kernels *own = copy_of(a->first), *now;
-    clones.count = 0;
+    clone_list *clones = clones_of_thread(false);
+    if (clones)
+        clones->count = 0;
     if (!own || !(now = look_at(a->second, d))) {
         graph_release(own);
         return;
@@ -558,8 +592,9 @@ void graph_call(uint32_t cbid, const callback_data *d) {
             replace(a->first, NULL, false);
         return;
     }
-    if (is_instantiate(cbid))
-        clones.open = false;
+    clone_list *clones = clones_of_thread(false);
+    if (is_instantiate(cbid) && clones)
+        clones->open = false;
     if (!result || *result)
         return;
     if (is_instantiate(cbid))
@@ -579,17 +614,18 @@ void graph_call(uint32_t cbid, const callback_data *d) {
 void graph_resource(uint32_t cbid, const resource_data *data) {
     const graph_data *g = data->descriptor;
     uint64_t id = 0;
-    if (cbid != RESOURCE_NODE_CLONED || !clones.open || !g || g->node_type != NODE_KERNEL ||
-        !api->GetGraphNodeId || api->GetGraphNodeId(g->node, &id))
+    clone_list *clones = clones_of_thread(false);
+    if (cbid != RESOURCE_NODE_CLONED || !clones || !clones->open || !g ||
+        g->node_type != NODE_KERNEL || !api->GetGraphNodeId || api->GetGraphNodeId(g->node, &id))
         return;
-    if (clones.count == clones.room) {
-        size_t room = 2 * clones.room + 64;
-        void *grown = realloc(clones.at, room * sizeof *clones.at);
+    if (clones->count == clones->room) {
+        size_t room = 2 * clones->room + 64;
+        void *grown = realloc(clones->at, room * sizeof *clones->at);
         if (!grown)
             return;
-        clones.at = grown;
-        clones.room = room;
+        clones->at = grown;
+        clones->room = room;
     }
-    clones.at[clones.count].original = g->original_node;
-    clones.at[clones.count++].id = id;
+    clones->at[clones->count].original = g->original_node;
+    clones->at[clones->count++].id = id;
 }

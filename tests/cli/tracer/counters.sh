@@ -186,7 +186,7 @@ refusals)
     FAKE_CHIP=GX999 run sampled -- loop 1
     contains "a new chip" "no configurations are known for chip GX999" notes
     ROOFPROF_CUPTI=$FAKE_OLD run sampled -- loop 5
-    contains "an old CUPTI" "no range profiler, which CUDA 12.8 brought" notes
+    contains "an old CUPTI" "neither the range profiler, which CUDA 12.8 brought, nor" notes
     check "launches" 15 "$(query "select count(*) from launches")"
     ;;
 probe)
