@@ -428,12 +428,17 @@ static bool has_value(const rp_result *r) {
     return r->kind == RP_RESULT_LATENCY ? r->seconds > 0 : r->ceiling.rate > 0;
 }
 
+/* The best result of C that measures what LIKE does: several kernels may try for one ceiling. */
 static const rp_result *same(const rp_calibration *c, const rp_result *like) {
-    for (size_t i = 0; i < c->count; i++)
-        if (c->results[i].kind == like->kind && !strcmp(c->results[i].name, like->name) &&
-            !strcmp(c->results[i].pattern, like->pattern))
-            return &c->results[i];
-    return NULL;
+    const rp_result *best = NULL;
+    for (size_t i = 0; i < c->count; i++) {
+        const rp_result *r = &c->results[i];
+        if (r->kind == like->kind && !strcmp(r->name, like->name) &&
+            !strcmp(r->pattern, like->pattern) &&
+            (!best || !has_value(best) || r->ceiling.rate > best->ceiling.rate))
+            best = r;
+    }
+    return best;
 }
 
 rp_code rp_calibration_compare(const rp_calibration *base, const rp_calibration *now, double share,
@@ -449,7 +454,7 @@ rp_code rp_calibration_compare(const rp_calibration *base, const rp_calibration 
         return rp_fail(error, RP_INTERNAL, "no memory");
     for (size_t i = 0; i < base->count; i++) {
         const rp_result *b = &base->results[i], *n = same(now, b);
-        if (!has_value(b) || (now->interrupted && !n))
+        if (!has_value(b) || b != same(base, b) || (now->interrupted && !n))
             continue;
         bool latency = b->kind == RP_RESULT_LATENCY;
         rp_loss loss = {.name = b->name,

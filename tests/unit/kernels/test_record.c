@@ -336,11 +336,33 @@ static void test_compare(void **state) {
     rp_hwdb_free(db);
 }
 
+/* Two kernels may try for one ceiling: the better counts, whichever comes first. */
+static void test_compare_candidates(void **state) {
+    (void)state;
+    rp_hwdb *db = load();
+    rp_calibration c = measured(db, "GPU-1", "2025-01-01T00:00:00Z", 3e12);
+    rp_result *r = rp_calibration_add(&c, RP_RESULT_COMPUTE, "fp32_vector");
+    rp_loss *losses;
+    size_t count, compared;
+    rp_error error;
+
+    assert_non_null(r);
+    r->ceiling = c.results[2].ceiling;
+    r->ceiling.rate = 66e12;
+    assert_int_equal(rp_calibration_compare(&c, &c, 0.01, &losses, &count, &compared, &error),
+                     RP_OK);
+    assert_int_equal(count, 0);
+    assert_int_equal(compared, 3);
+    free(losses);
+    rp_calibration_free(&c);
+    rp_hwdb_free(db);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_records),      cmocka_unit_test(test_driver_and_power),
         cmocka_unit_test(test_partial),      cmocka_unit_test(test_copies),
         cmocka_unit_test(test_not_recorded), cmocka_unit_test(test_judge),
-        cmocka_unit_test(test_compare)};
+        cmocka_unit_test(test_compare), cmocka_unit_test(test_compare_candidates)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
