@@ -93,7 +93,7 @@ typedef enum emu_memory_kind {
 } emu_memory_kind;
 
 /* A 256-byte aligned block of SIZE > 0 bytes. A new device block holds a poison pattern, not zeros
- * (real devices do not zero either). */
+ * (real devices do not zero either); a managed one zeros (real ones do). */
 emu_status emu_memory_allocate(emu_device *device, emu_memory_kind kind, uint64_t size,
                                uint64_t *address, emu_fault *fault);
 emu_status emu_memory_free(emu_device *device, uint64_t address, emu_fault *fault);

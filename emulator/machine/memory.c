@@ -149,6 +149,21 @@ static bool map_up_to(emu_device *device, emu_arena *arena, uint64_t end) {
     return true;
 }
 
+/* Managed memory begins as zeros on every real device, and programs have come to rely on it: whole
+ * pages cost nothing until they are written. */
+static void start_at_zero(uint64_t base, uint64_t size) {
+    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), end = base + size;
+    uint64_t first = round_up(base, page), last = end / page * page;
+    if (first >= last ||
+        mmap((void *)(uintptr_t)first, last - first, PROT_READ | PROT_WRITE,
+             MAP_PRIVATE | MAP_FIXED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) == MAP_FAILED) {
+        memset((void *)(uintptr_t)base, 0, size);
+        return;
+    }
+    memset((void *)(uintptr_t)base, 0, first - base);
+    memset((void *)(uintptr_t)last, 0, end - last);
+}
+
 static const char *const kind_name[] = {"device", "pinned host", "managed"};
 
 emu_status emu_memory_allocate(emu_device *device, emu_memory_kind kind, uint64_t size,
@@ -172,13 +187,25 @@ emu_status emu_memory_allocate(emu_device *device, emu_memory_kind kind, uint64_
         *address = 0;
     } else {
         device->used += charge;
+        if (kind == EMU_MEMORY_MANAGED)
+            start_at_zero(*address, size);
     }
     pthread_mutex_unlock(&device->memory_lock);
     return status;
 }
 
+/* The poison takes the place of managed memory's own pages. */
+static void map_poison(const emu_device *device, uint64_t first, uint64_t last) {
+    for (uint64_t at = first; at < last; at += MAP_CHUNK) {
+        uint64_t size = last - at < MAP_CHUNK ? last - at : MAP_CHUNK;
+        if (mmap((void *)(uintptr_t)at, size, PROT_READ | PROT_WRITE,
+                 MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, device->poison_file, 0) == MAP_FAILED)
+            memset((void *)(uintptr_t)at, POISON, size);
+    }
+}
+
 /* Brings the poison back: whole pages are dropped, and come again from the file. */
-static void poison_again(const emu_range *range) {
+static void poison_again(const emu_device *device, const emu_range *range) {
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
     uint64_t first = round_up(range->base, page), end = range->base + range->size;
     uint64_t last = end / page * page;
@@ -187,7 +214,10 @@ static void poison_again(const emu_range *range) {
         return;
     }
     memset((void *)(uintptr_t)range->base, POISON, first - range->base);
-    madvise((void *)(uintptr_t)first, last - first, MADV_DONTNEED);
+    if (range->kind == EMU_MEMORY_MANAGED)
+        map_poison(device, first, last);
+    else
+        madvise((void *)(uintptr_t)first, last - first, MADV_DONTNEED);
     memset((void *)(uintptr_t)last, POISON, end - last);
 }
 
@@ -202,7 +232,7 @@ emu_status emu_memory_free(emu_device *device, uint64_t address, emu_fault *faul
                           (unsigned long long)address);
     } else {
         emu_range range = device->range[i];
-        poison_again(&range);
+        poison_again(device, &range);
         if (range.kind != EMU_MEMORY_HOST)
             device->used -= round_up(range.size, GRANULE);
         remove_range(device, i);
@@ -450,7 +480,7 @@ bool emu_heap_free(emu_device *device, uint64_t address) {
                  device->range[i].heap;
     if (found) {
         emu_range range = device->range[i];
-        poison_again(&range);
+        poison_again(device, &range);
         device->used -= round_up(range.size, GRANULE);
         device->heap_used -= range.size;
         remove_range(device, i);

@@ -63,7 +63,34 @@ static void test_capacity(void **unused) {
     assert_int_equal(emu_memory_free(d, block[3], &fault), EMU_OK);
     assert_int_equal(emu_memory_allocate(d, EMU_MEMORY_MANAGED, UINT64_C(10) << 30, &more, &fault),
                      EMU_OK);
-    assert_int_equal(*(uint64_t *)(uintptr_t)(more + (UINT64_C(5) << 30)), UINT64_MAX);
+    assert_int_equal(*(uint64_t *)(uintptr_t)(more + (UINT64_C(5) << 30)), 0);
+    emu_device_destroy(d);
+}
+
+/* Managed memory begins as zeros, to its first and last byte; what comes after it there does not.
+ */
+static void test_managed(void **unused) {
+    static const uint64_t sizes[] = {1, 4096, 5000, 70000, (UINT64_C(16) << 20) + 5000};
+    (void)unused;
+    emu_device *d = bench_device(1, true);
+    emu_fault fault = {0};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        uint64_t a, b, size = sizes[i];
+        for (int again = 0; again < 2; again++) {
+            assert_int_equal(emu_memory_allocate(d, EMU_MEMORY_MANAGED, size, &a, &fault), EMU_OK);
+            uint8_t *bytes = (uint8_t *)(uintptr_t)a;
+            for (uint64_t k = 0; k < size; k++)
+                assert_int_equal(bytes[k], 0);
+            assert_int_equal(bytes[size], 0xff); /* behind it */
+            memset(bytes, 7, size);
+            assert_int_equal(emu_memory_free(d, a, &fault), EMU_OK);
+        }
+        assert_int_equal(emu_memory_allocate(d, EMU_MEMORY_DEVICE, size, &b, &fault), EMU_OK);
+        assert_int_equal(b, a);
+        for (uint64_t k = 0; k < size; k++)
+            assert_int_equal(((uint8_t *)(uintptr_t)b)[k], 0xff);
+        assert_int_equal(emu_memory_free(d, b, &fault), EMU_OK);
+    }
     emu_device_destroy(d);
 }
 
@@ -155,7 +182,7 @@ static void test_globals(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_allocations), cmocka_unit_test(test_capacity),
-        cmocka_unit_test(test_registered), cmocka_unit_test(test_random),
-        cmocka_unit_test(test_globals)};
+        cmocka_unit_test(test_managed),     cmocka_unit_test(test_registered),
+        cmocka_unit_test(test_random),      cmocka_unit_test(test_globals)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
