@@ -140,7 +140,13 @@ static emu_occupancy occupancy_of(const door_device *d, const emu_kernel_info *i
                                  .registers_per_thread = info->registers_per_thread,
                                  .static_shared_bytes = info->shared_bytes,
                                  .dynamic_shared_bytes = (uint32_t)dynamic};
-    return emu_model_occupancy(&d->profile.spec, &query);
+    emu_occupancy o = emu_model_occupancy(&d->profile.spec, &query);
+    /* an estimate of the registers must not forbid what the real count might allow */
+    if (o.blocks_per_sm == 0 && info->registers_estimated) {
+        query.registers_per_thread = 32;
+        o = emu_model_occupancy(&d->profile.spec, &query);
+    }
+    return o;
 }
 
 static cudaError_t check_fit(const door_device *d, const request *r, const emu_kernel_info *info) {
