@@ -129,7 +129,7 @@ typedef struct import {
     metric *metrics;
     size_t metric_count;
     int64_t expanded, trace_index;
-    uint64_t launches, values, times, invalid, odd_rows, overflows, rates, tables;
+    uint64_t launches, values, times, invalid, odd_rows, overflows, rates, tables, too_many;
     bool permission, nothing_profiled, means;
     rp_nvprof_text text;
     uint64_t line;
@@ -271,8 +271,10 @@ static void add_metric(import *in, const char *name, const char *cell, const cha
     case V_NUMBER:
         break;
     }
-    if (in->metric_count == MAX_METRICS)
+    if (in->metric_count == MAX_METRICS) {
+        in->too_many++;
         return;
+    }
     metric *m = &in->metrics[in->metric_count++];
     snprintf(m->name, sizeof m->name, "%s", name);
     snprintf(m->unit, sizeof m->unit, "%s", si);
@@ -661,9 +663,13 @@ static rp_code add_notes(import *in, bool truncated, rp_error *error) {
     if (!code && in->rates)
         code =
             rp_capture_add_note(c, "info", error,
-                                "%s: %" PRIu64 " rates left out: nvprof does not say what its GB "
-                                "are; bytes and times give them",
-                                in->path, in->rates);
+                                "%s: %" PRIu64 " %s left out: nvprof does not say what its GB are; "
+                                "bytes and times give them",
+                                in->path, in->rates, rp_plural(in->rates, "rate", "rates"));
+    if (!code && in->too_many)
+        code = rp_capture_add_note(
+            c, "warning", error, "%s: %" PRIu64 " %s left out: a kernel has more than %d metrics",
+            in->path, in->too_many, rp_plural(in->too_many, "value", "values"), MAX_METRICS);
     if (!code && in->means)
         code =
             rp_capture_add_note(c, "info", error,

@@ -33,7 +33,7 @@ static void metrics(void **state) {
     assert_true(isnan(total(copy, RP_Q_DRAM_READ)));
     assert_string_equal(p.devices[0].name, "Tesla V100-SXM2-16GB");
     assert_true(has_note(&p, "warning", "1 value that overflowed"));
-    assert_true(has_note(&p, "info", "1 rates left out"));
+    assert_true(has_note(&p, "info", "1 rate left out"));
     assert_true(has_note(&p, "info", "spreads are not known"));
     rp_profile_free(&p);
 }
@@ -68,6 +68,38 @@ static void trace(void **state) {
     assert_int_equal(p.copy_count, 1);
     assert_true(p.copies[0].bytes == 200000);
     rp_profile_free(&p);
+}
+
+/* Times of both kinds of rows in the units of the table, and what a launch lacks. */
+static void times_and_shapes(void **state) {
+    (void)state;
+    static const char text[] =
+        "\"Start\",\"Duration\",\"Grid X\",\"Grid Y\",\"Grid Z\",\"Block X\",\"Block Y\",\"Block "
+        "Z\","
+        "\"Size\",\"Device\",\"Context\",\"Stream\",\"Name\",\"flop_count_sp\",\"flop_count_dp\"\n"
+        "ms,us,,,,,,,MB,,,,,,\n"
+        "1,10,4,5,6,32,2,3,,\"d (0)\",1,7,\"k(int) [1]\",7,n/a\n"
+        "1.02,20,4,0,6,32,2,3,,\"d (0)\",1,7,\"shapeless(int) [2]\",8,Low (3)\n"
+        "2,40,,,,,,,2,\"d (0)\",1,7,\"[CUDA memcpy DtoH]\",,\n";
+    char *path = make_file(".csv", text, sizeof text - 1);
+    rp_profile p;
+    import_path(nvprof, path, &p);
+    const rp_group *k = find_group(&p, "k(int)"), *s = find_group(&p, "shapeless(int)");
+    assert_true(fabs(k->time.sum - 10e-6) < 1e-15 && fabs(s->time.sum - 20e-6) < 1e-15);
+    assert_true(k->has_shape && k->grid[0] == 4 && k->grid[2] == 6 && k->block[1] == 2);
+    assert_false(s->has_shape);
+    assert_true(fabs(p.devices[0].busy_s - 30e-6) < 1e-12);
+    assert_true(fabs(p.devices[0].span_s - 40e-6) < 1e-12); /* 1 ms to 1.02 ms + 20 us */
+    assert_true(total(k, RP_Q_FLOPS_FP32_VECTOR) == 7);
+    assert_true(isnan(total(k, RP_Q_FLOPS_FP64_VECTOR))); /* no number: not known */
+    assert_true(total(s, RP_Q_FLOPS_FP64_VECTOR) == 3);   /* a level is its number */
+    assert_int_equal(p.copy_count, 1);
+    assert_string_equal(p.copies[0].kind, "DtoH");
+    assert_true(p.copies[0].bytes == 2 * 1048576);
+    assert_true(fabs(p.copies[0].time_s - 40e-6) < 1e-12);
+    assert_int_equal(p.copies[0].time_provenance, RP_IMPORTED);
+    rp_profile_free(&p);
+    drop_file(path);
 }
 
 static void text_form(void **state) {
@@ -119,8 +151,13 @@ static void a_billion_calls(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(metrics),  cmocka_unit_test(summary),         cmocka_unit_test(trace),
-        cmocka_unit_test(refusals), cmocka_unit_test(a_billion_calls), cmocka_unit_test(text_form),
+        cmocka_unit_test(metrics),
+        cmocka_unit_test(summary),
+        cmocka_unit_test(trace),
+        cmocka_unit_test(refusals),
+        cmocka_unit_test(a_billion_calls),
+        cmocka_unit_test(text_form),
+        cmocka_unit_test(times_and_shapes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
