@@ -501,6 +501,41 @@ static void test_rounded_ratios(void **state) {
     imported_free(&in);
 }
 
+/* The cycles that turn a value per cycle into a count: the mean of a unit; the sum over all units
+ * of the device, four sub-partitions an SM; or, by way of the rounded duration, their rate. */
+static void test_cycles_behind_a_count(void **state) {
+    (void)state;
+    static const struct {
+        const char *unit, *metric, *cycle_unit, *cycles, *sms, *time;
+        bool estimated;
+    } rows[] = {{"smsp", "smsp__cycles_elapsed.avg", "cycle", "1000", "", "", false},
+                {"smsp", "smsp__cycles_elapsed.sum", "cycle", "80000", "20", "", false},
+                {"sm", "sm__cycles_elapsed.sum", "cycle", "20000", "20", "", false},
+                {"sm", "sm__cycles_elapsed.avg.per_second", "hz", "1000000000", "", "1000", true},
+                {"lts", "lts__cycles_elapsed.sum", "cycle", "20000", "20", "", false}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char text[2048], count[64], per_cycle[96];
+        bool known = strcmp(rows[i].unit, "lts") != 0; /* how many slices there are is not told */
+        snprintf(count, sizeof count, "%s__inst_executed.sum", rows[i].unit);
+        snprintf(per_cycle, sizeof per_cycle, "%s.per_cycle_elapsed", count);
+        snprintf(text, sizeof text,
+                 HEAD12 "\n" ROW12("0", "1", "k", "%s", "inst/cycle", "2.5000000")
+                     ROW12("0", "1", "k", "%s", "%s", "%s")
+                         ROW12("0", "1", "k", "gpu__time_duration.sum", "ns", "%s")
+                             ROW12("0", "1", "k", "launch__sm_count", "", "%s"),
+                 per_cycle, rows[i].metric, rows[i].cycle_unit, rows[i].cycles, rows[i].time,
+                 rows[i].sms);
+        imported in = import_text(text);
+        if (known)
+            near(counter(&in, 0, count), 2500);
+        else
+            assert_true(isnan(counter(&in, 0, count)));
+        near(ask(&in, "SELECT count(*) FROM counter_values WHERE provenance = 'estimated'"),
+             rows[i].estimated);
+        imported_free(&in);
+    }
+}
+
 /* ---- Files that hold nothing ----------------------------------------------------------------- */
 
 static void test_nothing(void **state) {
@@ -574,6 +609,7 @@ int main(void) {
         cmocka_unit_test(test_number_again),
         cmocka_unit_test(test_unknown_scale),
         cmocka_unit_test(test_rounded_ratios),
+        cmocka_unit_test(test_cycles_behind_a_count),
         cmocka_unit_test(test_nothing),
         cmocka_unit_test(test_error_beside_data),
         cmocka_unit_test(test_utf16),
