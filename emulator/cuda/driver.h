@@ -70,6 +70,8 @@ int driver_leave(int runtime_error);
 int driver_error(int runtime_error);
 /* The device of the current context. */
 int driver_device(void);
+/* A copy's parameters in the runtime's form. */
+cudaError_t driver_copy_params(const driver_memcpy3d *copy, cudaMemcpy3DParms *out);
 void *driver_current(void);
 /* For a function that is exported but not there: says so once. */
 int driver_not_supported(const char *function);

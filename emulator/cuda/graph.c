@@ -4,6 +4,7 @@
  * runtime's own, and so are the rules. What is here is the driver's form of their parameters.
  */
 #include "emulator/cuda/abi_graph.h"
+#include "emulator/cuda/array.h"
 #include "emulator/cuda/driver.h"
 #include <pthread.h>
 #include <stdio.h>
@@ -147,40 +148,20 @@ static cudaError_t kernel_out(cudaGraphNode_t node, driver_kernel_node *p, bool 
     return cudaSuccess;
 }
 
-/* One end of a copy; false: an array, or no kind of memory. */
-static bool end_in(int type, const void *host, device_pointer device, size_t pitch, size_t rows,
-                   size_t width, cudaPitchedPtr *out) {
-    if (type < MEMORYTYPE_HOST || type > MEMORYTYPE_UNIFIED || type == MEMORYTYPE_ARRAY)
-        return false;
-    out->ptr = type == MEMORYTYPE_HOST ? (void *)(uintptr_t)host : pointer(device);
-    out->pitch = pitch;
-    out->ysize = rows;
-    out->xsize = width;
-    return true;
-}
-
-static cudaMemcpyKind kind_in(const driver_memcpy3d *c) {
-    bool to_host = c->to_type == MEMORYTYPE_HOST, from_host = c->source_type == MEMORYTYPE_HOST;
-    if (c->to_type == MEMORYTYPE_UNIFIED || c->source_type == MEMORYTYPE_UNIFIED)
-        return cudaMemcpyDefault;
-    return to_host ? (from_host ? cudaMemcpyHostToHost : cudaMemcpyDeviceToHost)
-                   : (from_host ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToDevice);
-}
-
-static cudaError_t copy_in(const driver_memcpy3d *c, cudaMemcpy3DParms *out) {
-    if (!c)
-        return cudaErrorInvalidValue;
-    if (c->source_type == MEMORYTYPE_ARRAY || c->to_type == MEMORYTYPE_ARRAY)
-        return (cudaError_t)driver_not_supported("a graph's copy from or to a CUarray");
-    *out = (cudaMemcpy3DParms){.srcPos = {c->source_x, c->source_y, c->source_z},
-                               .dstPos = {c->to_x, c->to_y, c->to_z},
-                               .extent = {c->width, c->height, c->depth},
-                               .kind = kind_in(c)};
-    bool ok = end_in(c->source_type, c->source_host, c->source_device, c->source_pitch,
-                     c->source_height ? c->source_height : c->height, c->width, &out->srcPtr) &&
-              end_in(c->to_type, c->to_host, c->to_device, c->to_pitch,
-                     c->to_height ? c->to_height : c->height, c->width, &out->dstPtr);
-    return ok ? cudaSuccess : cudaErrorInvalidValue;
+/* Arrays count elements where the driver counts bytes. */
+static void arrays_out(const cudaMemcpy3DParms *p, driver_memcpy3d *c) {
+    size_t element = driver_element(p->srcArray ? p->srcArray : p->dstArray);
+    if (p->srcArray) {
+        c->source_type = MEMORYTYPE_ARRAY;
+        c->source_array = p->srcArray;
+        c->source_x *= element;
+    }
+    if (p->dstArray) {
+        c->to_type = MEMORYTYPE_ARRAY;
+        c->to_array = p->dstArray;
+        c->to_x *= element;
+    }
+    c->width *= element;
 }
 
 static cudaError_t copy_out(cudaGraphNode_t node, driver_memcpy3d *c) {
@@ -214,6 +195,8 @@ static cudaError_t copy_out(cudaGraphNode_t node, driver_memcpy3d *c) {
         c->to_host = p.dstPtr.ptr;
     else
         c->to_device = (device_pointer)(uintptr_t)p.dstPtr.ptr;
+    if (p.srcArray || p.dstArray)
+        arrays_out(&p, c);
     return cudaSuccess;
 }
 
@@ -226,7 +209,7 @@ static cudaError_t params_in(const driver_node *p, cudaGraphNodeParams *out) {
     case cudaGraphNodeTypeKernel:
         return kernel_in(&p->as.kernel, true, &out->of.kernel);
     case cudaGraphNodeTypeMemcpy:
-        return copy_in(&p->as.memcpy.copy, &out->of.memcpy.copyParams);
+        return driver_copy_params(&p->as.memcpy.copy, &out->of.memcpy.copyParams);
     default: /* the others are the same in both */
         memcpy(&out->of, &p->as, sizeof out->of);
         return cudaSuccess;
@@ -260,7 +243,7 @@ static cudaError_t add_kernel(PLACE, const driver_kernel_node *p, bool second) {
 
 static cudaError_t add_copy(PLACE, const driver_memcpy3d *p) {
     cudaGraphNodeParams params = {.type = cudaGraphNodeTypeMemcpy};
-    cudaError_t error = copy_in(p, &params.of.memcpy.copyParams);
+    cudaError_t error = driver_copy_params(p, &params.of.memcpy.copyParams);
     return error ? error : add(node, graph, from, count, params);
 }
 
@@ -316,7 +299,7 @@ static cudaError_t set_kernel(cudaGraphExec_t exec, cudaGraphNode_t node,
 
 static cudaError_t set_copy(cudaGraphExec_t exec, cudaGraphNode_t node, const driver_memcpy3d *p) {
     cudaGraphNodeParams params = {.type = cudaGraphNodeTypeMemcpy};
-    cudaError_t error = copy_in(p, &params.of.memcpy.copyParams);
+    cudaError_t error = driver_copy_params(p, &params.of.memcpy.copyParams);
     return error ? error : set(exec, node, &params);
 }
 

@@ -384,7 +384,7 @@ static cudaMemcpyKind kind_of(int to, int from) {
     return from == MEMORYTYPE_HOST ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToDevice;
 }
 
-static cudaError_t copy_box(const driver_memcpy3d *c, bool wait, cudaStream_t stream) {
+cudaError_t driver_copy_params(const driver_memcpy3d *c, cudaMemcpy3DParms *out) {
     if (!c)
         return cudaErrorInvalidValue;
     cudaMemcpy3DParms p = {.srcPtr = {end_of(c->source_type, c->source_host, c->source_device),
@@ -396,7 +396,13 @@ static cudaError_t copy_box(const driver_memcpy3d *c, bool wait, cudaStream_t st
                            .dstPos = {c->to_x, c->to_y, c->to_z},
                            .extent = {c->width, c->height, c->depth},
                            .kind = kind_of(c->to_type, c->source_type)};
-    cudaError_t error = set_arrays(c, &p);
+    *out = p;
+    return set_arrays(c, out);
+}
+
+static cudaError_t copy_box(const driver_memcpy3d *c, bool wait, cudaStream_t stream) {
+    cudaMemcpy3DParms p;
+    cudaError_t error = driver_copy_params(c, &p);
     if (error)
         return error;
     if (!wait)

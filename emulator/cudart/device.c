@@ -429,6 +429,7 @@ static cudaError_t reset(void) {
     door_forget_blocks(d);
     door_forget_objects(d);
     door_forget_arrays(d);
+    door_graph_forget(d);
     pthread_mutex_lock(&door.lock);
     emu_device *old = d->emu;
     atomic_store(&d->opened, false);

@@ -285,6 +285,8 @@ cudaError_t door_fill(const struct cudaMemsetParams *fill, cudaStream_t stream);
 /* False: ADDRESS is no block of a graph's; else it is freed, as a graph may leave that to others.
  */
 bool door_graph_free(void *address, cudaError_t *error);
+/* DEVICE is reset: its graphs' blocks are gone. */
+void door_graph_forget(const door_device *device);
 
 /* ---- graph.c ---- */
 
@@ -356,9 +358,8 @@ cudaError_t door_image_check(const void *image, size_t size);
 /* What was wrong with this thread's last image; "" nothing. */
 const char *door_image_complaint(void);
 
-/* Whether the current device can run it: what a launch would say. *FUNCTION: the kernel. */
-cudaError_t door_check_kernel(const door_kernel_call *call, door_function **function,
-                              const emu_kernel_info **info);
+/* Whether the current device can run it: what a launch would say. */
+cudaError_t door_check_kernel(const door_kernel_call *call, const emu_kernel_info **info);
 
 /* Whether any module was ever loaded. */
 bool door_module_loaded(void);

@@ -28,7 +28,6 @@ typedef struct node_list {
 } node_list;
 
 typedef struct kernel_work {
-    door_function *function;
     cudaKernelNodeParams params; /* its kernelParams point into values */
     bool cooperative;
     unsigned char *values; /* of the arguments, each aligned to 16 bytes */

@@ -396,9 +396,11 @@ static const char *type_name(cudaGraphNodeType type) {
 
 static void dot_details(FILE *file, const door_node *n) {
     const cudaKernelNodeParams *k = &n->of.kernel.params;
+    const door_function *f =
+        n->type == cudaGraphNodeTypeKernel ? door_find_function(k->func) : NULL;
     switch (n->type) {
     case cudaGraphNodeTypeKernel: /* a kernel's name has letters, digits, _ and $ alone */
-        fprintf(file, "\\n%s\\n<<<(%u,%u,%u),(%u,%u,%u),%u>>>", n->of.kernel.function->name,
+        fprintf(file, "\\n%s\\n<<<(%u,%u,%u),(%u,%u,%u),%u>>>", f ? f->name : "unloaded",
                 k->gridDim.x, k->gridDim.y, k->gridDim.z, k->blockDim.x, k->blockDim.y,
                 k->blockDim.z, k->sharedMemBytes);
         break;

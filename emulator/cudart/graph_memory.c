@@ -15,6 +15,7 @@ typedef struct graph_block {
     uint64_t address, size;
     int references; /* nodes */
     bool live;      /* a launch has allocated it, and nobody has freed it yet */
+    bool lost;      /* its device was reset */
 } graph_block;
 
 static struct {
@@ -29,7 +30,7 @@ static struct {
 /* With the lock held. */
 static graph_block *find_block(uint64_t address) {
     graph_block *b = memory.blocks;
-    while (b && b->address != address)
+    while (b && (b->lost || b->address != address))
         b = b->next;
     return b;
 }
@@ -68,19 +69,33 @@ static void account(const graph_block *b, bool allocated) {
         a[cudaGraphMemAttrReservedMemHigh] = *kept;
 }
 
-/* False: it was in that state already. */
+/* False: it was in that state already, or is no more. */
 static bool turn(graph_block *b, bool live) {
     pthread_mutex_lock(&memory.lock);
-    bool turned = b->live != live;
-    b->live = live;
-    if (turned)
+    bool turned = b->live != live && !b->lost;
+    if (turned) {
+        b->live = live;
         account(b, live);
+    }
     pthread_mutex_unlock(&memory.lock);
     if (!turned)
         return false;
     emu_counts_memory(door.file, b->device->index, "pool", live, b->address, b->size, door_now());
     door_tell_pool_memory(b->device, live, b->address, b->size);
     return true;
+}
+
+void door_graph_forget(const door_device *device) {
+    pthread_mutex_lock(&memory.lock);
+    for (graph_block *b = memory.blocks; b; b = b->next) {
+        if (b->device != device)
+            continue;
+        if (b->live)
+            account(b, false);
+        b->live = false;
+        b->lost = true;
+    }
+    pthread_mutex_unlock(&memory.lock);
 }
 
 static void release_block(graph_block *block) {
@@ -97,7 +112,7 @@ static void release_block(graph_block *block) {
     pthread_mutex_unlock(&memory.lock);
     if (!last)
         return;
-    if (block->device->emu)
+    if (block->device->emu && !block->lost)
         emu_memory_free(block->device->emu, block->address, &fault);
     free(block);
 }

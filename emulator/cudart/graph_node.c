@@ -81,7 +81,7 @@ cudaError_t kernel_set(door_node *node, const cudaKernelNodeParams *p, bool coop
     w.params = *p;
     w.params.kernelParams = w.params.extra = NULL;
     door_kernel_call call = call_of(&w);
-    cudaError_t error = door_check_kernel(&call, &w.function, &info);
+    cudaError_t error = door_check_kernel(&call, &info);
     if (!error)
         error = keep_values(&w, info, p);
     if (error)
@@ -169,7 +169,7 @@ static bool kernel_copy(kernel_work *to, const kernel_work *from) {
     *to = *from;
     to->values = NULL;
     to->params.kernelParams = NULL;
-    return !door_check_kernel(&call, &to->function, &info) && !keep_values(to, info, &from->params);
+    return !door_check_kernel(&call, &info) && !keep_values(to, info, &from->params);
 }
 
 bool node_copy_work(door_node *to, const door_node *from) {

@@ -341,15 +341,13 @@ static request request_of(const door_kernel_call *call) {
                      .cooperative = call->cooperative};
 }
 
-cudaError_t door_check_kernel(const door_kernel_call *call, door_function **function,
-                              const emu_kernel_info **info) {
+cudaError_t door_check_kernel(const door_kernel_call *call, const emu_kernel_info **info) {
     const request r = request_of(call);
     door_device *d;
     emu_kernel *kernel;
     cudaError_t error = door_enter(&d);
     if (error || (error = check(d, &r, &kernel)))
         return error;
-    *function = r.function;
     *info = emu_kernel_get_info(kernel);
     return cudaSuccess;
 }

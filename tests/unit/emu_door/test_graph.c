@@ -52,6 +52,7 @@
     F(LaunchHostFunc, "", cudaStream_t, cudaHostFn_t, void *)                                      \
     F(StreamAddCallback, "", cudaStream_t, void *, void *, unsigned)                               \
     F(GetLastError, "", void)                                                                      \
+    F(DeviceReset, "", void)                                                                       \
     F(DeviceSynchronize, "", void)                                                                 \
     F(StreamCreate, "", cudaStream_t *)                                                            \
     F(StreamCreateWithFlags, "", cudaStream_t *, unsigned)                                         \
@@ -1034,6 +1035,27 @@ static void test_counts_file(void **state) {
     OK(cuda.GraphDestroy(graph));
 }
 
+/* A graph outlives its device's memory, and frees nothing of what comes after. The last test. */
+static void test_reset(void **state) {
+    (void)state;
+    cudaMemAllocNodeParams p = {.poolProps = {.allocType = 1, .location = {1, 0}},
+                                .bytesize = 1 << 20};
+    cudaGraph_t graph = new_graph();
+    cudaGraphNode_t node;
+    uint32_t word = 7, *after;
+    OK(cuda.GraphAddMemAllocNode(&node, graph, NULL, 0, &p));
+    cudaGraphExec_t exec = executable(graph);
+    run(exec);
+    OK(cuda.DeviceReset());
+    OK(cuda.Malloc((void **)&after, 1 << 20));
+    FAILS(cudaErrorInvalidValue, cuda.GraphLaunch(exec, NULL));
+    OK(cuda.GraphExecDestroy(exec));
+    OK(cuda.GraphDestroy(graph));
+    OK(cuda.Memcpy(after, &word, 4, cudaMemcpyHostToDevice)); /* it is still there */
+    assert_int_equal(memory_attribute(cudaGraphMemAttrUsedMemCurrent), 0);
+    cuda.GetLastError();
+}
+
 /* ---- The start ---- */
 
 static void *library;
@@ -1110,6 +1132,7 @@ int main(void) {
         cmocka_unit_test(test_memory),        cmocka_unit_test(test_captured_memory),
         cmocka_unit_test(test_user_objects),  cmocka_unit_test(test_refused),
         cmocka_unit_test(test_dot),           cmocka_unit_test(test_counts_file),
+        cmocka_unit_test(test_reset),
     };
     return cmocka_run_group_tests(tests, open_door, remove_counts);
 }

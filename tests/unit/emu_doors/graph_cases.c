@@ -37,7 +37,14 @@
     F(cuStreamGetCaptureInfo, void *, int *, unsigned long long *, void **, void *const **,        \
       const void **, size_t *)                                                                     \
     F(cuMemsetD32Async, unsigned long long, unsigned, size_t, void *)                              \
-    F(cuMemcpyDtoHAsync, void *, unsigned long long, size_t, void *)
+    F(cuMemcpyDtoHAsync, void *, unsigned long long, size_t, void *)                               \
+    F(cuArrayCreate, void **, const array_descriptor *)
+
+typedef struct array_descriptor {
+    size_t width, height;
+    int format; /* 0x20: float */
+    unsigned channels;
+} array_descriptor;
 
 static struct {
 #define FIELD(name, ...) int (*name)(__VA_ARGS__);
@@ -187,6 +194,44 @@ static void captures(void) {
     CHECK(gr.cuStreamEndCapture(stream, &graph) == cudaErrorStreamCaptureInvalidated);
     client_launch(&program);
     client_finish(&program);
+}
+
+/* To an array and back, where the driver counts bytes. */
+static void arrays(void) {
+    enum { WIDTH = 16, FIRST = 4 };
+    const array_descriptor descriptor = {WIDTH, 0, 0x20, 1};
+    float from[WIDTH - FIRST], to[WIDTH] = {0};
+    void *array, *graph, *exec, *nodes[2];
+    driver_memcpy3d in = {.source_type = MEMORYTYPE_HOST,
+                          .source_host = from,
+                          .to_type = MEMORYTYPE_ARRAY,
+                          .to_x = FIRST * sizeof(float),
+                          .width = sizeof from,
+                          .height = 1,
+                          .depth = 1},
+                    out = {.source_type = MEMORYTYPE_ARRAY,
+                           .to_type = MEMORYTYPE_HOST,
+                           .to_host = to,
+                           .width = sizeof to,
+                           .height = 1,
+                           .depth = 1},
+                    read;
+    client_start();
+    for (int i = 0; i < WIDTH - FIRST; i++)
+        from[i] = (float)(i + 1);
+    CHECK(gr.cuArrayCreate(&array, &descriptor) == 0);
+    in.to_array = out.source_array = array;
+    CHECK(gr.cuGraphCreate(&graph, 0) == 0);
+    CHECK(gr.cuGraphAddMemcpyNode(&nodes[0], graph, NULL, 0, &in, NULL) == 0);
+    CHECK(gr.cuGraphAddMemcpyNode(&nodes[1], graph, nodes, 1, &out, NULL) == 0);
+    CHECK(gr.cuGraphMemcpyNodeGetParams(nodes[0], &read) == 0);
+    CHECK(read.to_type == MEMORYTYPE_ARRAY && read.to_array == array);
+    CHECK(read.to_x == FIRST * sizeof(float) && read.width == sizeof from);
+    CHECK(read.source_type == MEMORYTYPE_HOST && read.source_host == from);
+    CHECK(gr.cuGraphInstantiate(&exec, graph, 0) == 0);
+    launch(exec);
+    for (int i = 0; i < WIDTH - FIRST; i++)
+        CHECK(to[FIRST + i] == (float)(i + 1));
 }
 
 /* What a function meant to programs of older versions. */
@@ -516,6 +561,7 @@ static const struct {
     void (*run)(void);
 } cases[] = {{"driver", driver},
              {"captures", captures},
+             {"arrays", arrays},
              {"versions", versions},
              {"records", records},
              {"whole", whole},
