@@ -669,7 +669,7 @@ void count_exit(uint64_t entered) {
     if (entered == HOLDS_COUNTED || entered == HOLDS_GRAPH) {
         add_held();
         if (c.settings->mode == MODE_SAMPLED || entered == HOLDS_GRAPH ||
-            c.pending_count >= RANGE_BATCH)
+            c.pending_count >= RANGE_BATCH || captures_go_on())
             close_window();
         c.idle_since_ns = now();
         atomic_store(&c.entered_ns, 0);
@@ -716,7 +716,8 @@ static counted *make_plan(void *context) {
         free_plan(p);
         return NULL;
     }
-    spool_status status = {.stage = SPOOL_STAGE_CHIP, .detail = p->context.device};
+    spool_status status = {
+        .stage = SPOOL_STAGE_CHIP, .code = p->context.nvpw != NULL, .detail = p->context.device};
     writer_frame(SPOOL_STATUS, &status, sizeof status, p->context.chip,
                  strlen(p->context.chip) + 1);
     return p;
