@@ -28,6 +28,7 @@ static bool sum_copy(rp_writer *writer, const rp_copy_record *copy, double secon
     }
     rp_copy_sum *sum = &writer->copies[*known];
     sum->count++;
+    sum->untimed += isnan(seconds);
     if (!isnan(copy->bytes))
         sum->bytes = isnan(sum->bytes) ? copy->bytes : sum->bytes + copy->bytes;
     if (!isnan(seconds))
@@ -39,7 +40,11 @@ rp_code rp_capture_add_copy(rp_capture *capture, const rp_copy_record *copy, rp_
     rp_writer *writer = capture->writer;
     bool on_device = copy->device >= 0 && (size_t)copy->device < writer->device_count;
     bool timeline = copy->start_ns >= 0 && copy->end_ns > copy->start_ns;
-    double seconds = timeline ? rp_launch_time_s((double)(copy->end_ns - copy->start_ns)) : NAN;
+    /* no time at all is one that was rounded down (traces in whole microseconds) */
+    bool rounded = copy->start_ns > 0 && copy->end_ns == copy->start_ns;
+    double seconds = timeline  ? rp_launch_time_s((double)(copy->end_ns - copy->start_ns))
+                     : rounded ? 0
+                               : NAN;
     if (!sum_copy(writer, copy, seconds) ||
         (timeline && on_device &&
          !rp_intervals_add(&writer->totals[copy->device].copies, copy->start_ns, copy->end_ns)))

@@ -7,6 +7,7 @@
 #include "capture/name.h"
 #include "support/array.h"
 #include "support/text.h"
+#include "support/units.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -163,6 +164,15 @@ static rp_code write_first_launches(rp_capture *capture, rp_error *error) {
     return code;
 }
 
+static rp_code note_untimed_copies(rp_capture *capture, const rp_copy_sum *sum, rp_error *error) {
+    char time[32];
+    return rp_capture_add_note(capture, "warning", error,
+                               "%llu of %llu copies %s have no time, or one that cannot be: how "
+                               "long they took together is not known (the others: %s)",
+                               (unsigned long long)sum->untimed, (unsigned long long)sum->count,
+                               sum->kind, rp_format_time(time, sizeof time, sum->time_s));
+}
+
 static rp_code write_copies(rp_capture *capture, rp_error *error) {
     const rp_writer *writer = capture->writer;
     sqlite3_stmt *row = NULL;
@@ -174,8 +184,11 @@ static rp_code write_copies(rp_capture *capture, rp_error *error) {
         rp_bind_text(row, 2, sum->kind);
         sqlite3_bind_int64(row, 3, (int64_t)sum->count);
         rp_bind_real(row, 4, sum->bytes);
-        rp_bind_real(row, 5, sum->time_s);
+        /* the time of some for the bytes of all would make a rate that none had */
+        rp_bind_real(row, 5, sum->untimed ? NAN : sum->time_s);
         code = rp_db_run(capture, row, error);
+        if (code == RP_OK && sum->untimed && sum->untimed < sum->count)
+            code = note_untimed_copies(capture, sum, error);
     }
     sqlite3_finalize(row);
     return code;

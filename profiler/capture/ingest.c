@@ -278,6 +278,10 @@ static rp_code note_status(ingest *in, const uint8_t *payload, size_t length) {
         if (s.detail < DEVICES)
             snprintf(in->devices[s.detail].chip, sizeof in->devices[s.detail].chip, "%.*s", n,
                      words);
+        if (s.code)
+            return note(in, "info",
+                        "was counted by CUPTI's profiler sessions, the older way: it has been run "
+                        "on the emulated device only");
         return RP_OK;
     case SPOOL_STAGE_LEFT_OUT:
         return note(in, "warning", "did not count %.*s", n, words);

@@ -78,7 +78,7 @@ typedef struct rp_memory_event {
 typedef struct rp_copy_sum {
     int64_t device;
     char kind[16];
-    uint64_t count;
+    uint64_t count, untimed;
     double bytes, time_s; /* NaN: of none known */
 } rp_copy_sum;
 

@@ -247,7 +247,7 @@ static const rp_table_reader always[] = {
     {"SELECT severity, text FROM notes ORDER BY id", take_note},
     /* copies of a kind on a device come from one source: the first that has a time tells which */
     {"SELECT s.device, s.kind, s.count, s.bytes, s.time_s, (SELECT c.time_provenance FROM copies c"
-     " WHERE c.device = s.device AND c.kind = s.kind AND c.end_ns IS NOT NULL LIMIT 1)"
+     " WHERE c.device = s.device AND c.kind = s.kind AND c.time_provenance <> 0 LIMIT 1)"
      " FROM copy_summaries s",
      take_copy},
     {"SELECT id, coalesce(demangled, name), short_name FROM kernels ORDER BY id", take_kernel},

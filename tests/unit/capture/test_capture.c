@@ -469,8 +469,12 @@ static void test_copies_and_memory(void **state) {
     static const rp_copy_record copies[] = {{0, -1, 7, -1, "HtoD", 1000, 100, 300, RP_MEASURED},
                                             {0, -1, 8, -1, "HtoD", 500, 200, 400, RP_MEASURED},
                                             {0, -1, 7, -1, "DtoH", 10, -1, -1, RP_ABSENT},
-                                            {1, -1, 7, -1, "memset", NAN, 100, 150, RP_MEASURED}};
-    for (size_t i = 0; i < 4; i++)
+                                            {1, -1, 7, -1, "memset", NAN, 100, 150, RP_MEASURED},
+                                            {1, -1, 7, -1, "DtoD", 8, 200, 300, RP_MEASURED},
+                                            {1, -1, 7, -1, "DtoD", 8, 400, 400, RP_MEASURED},
+                                            {1, -1, 7, -1, "PtoP", 8, 500, 600, RP_MEASURED},
+                                            {1, -1, 7, -1, "PtoP", 8, 0, 0, RP_ABSENT}};
+    for (size_t i = 0; i < sizeof copies / sizeof *copies; i++)
         ok(rp_capture_add_copy(capture, &copies[i], &error), &error);
     static const rp_memory_record memory[] = {
         {0, -1, 300, 3, -50, "device"}, /* out of order */
@@ -481,12 +485,18 @@ static void test_copies_and_memory(void **state) {
         ok(rp_capture_add_memory(capture, &memory[i], &error), &error);
     finish(capture);
     rp_profile profile = load(capture, NULL, RP_BY_KERNEL);
-    assert_int_equal(profile.copy_count, 3);
+    assert_int_equal(profile.copy_count, 5);
     assert_string_equal(profile.copies[0].kind, "HtoD");
     assert_true(profile.copies[0].count == 2 && profile.copies[0].bytes == 1500);
     NEAR(profile.copies[0].time_s, 400e-9);
     assert_true(profile.copies[1].bytes == 10 && isnan(profile.copies[1].time_s));
     assert_true(isnan(profile.copies[2].bytes) && profile.copies[2].device == (size_t)other);
+    NEAR(profile.copies[3].time_s, 100e-9); /* one of them was rounded down to nothing */
+    /* the time of one for the bytes of both would be a rate that neither had */
+    assert_true(profile.copies[4].bytes == 16 && isnan(profile.copies[4].time_s));
+    assert_int_equal(profile.note_count, 1);
+    assert_true(has_note(&profile, "1 of 2 copies PtoP have no time"));
+    assert_true(has_note(&profile, "(the others: 100 ns)"));
     NEAR(profile.devices[device].copy_s, 300e-9);
     assert_true(profile.devices[device].peak_allocated_bytes == 150);
     assert_true(profile.devices[other].peak_allocated_bytes == 30); /* was there from the start */
