@@ -128,7 +128,8 @@ typedef enum spool_stage {
     SPOOL_STAGE_FORKED,
     SPOOL_STAGE_COUNTERS,
     SPOOL_STAGE_CHAIN,      /* the user's own injection library could not be loaded */
-    SPOOL_STAGE_CHIP,       /* text: as CUPTI calls it; detail: the device's ordinal */
+    SPOOL_STAGE_CHIP,       /* text: as CUPTI calls it; detail: the device's ordinal; code: 1, it is
+                               counted by profiler sessions */
     SPOOL_STAGE_LEFT_OUT,   /* text: a configuration that is not counted, and why */
     SPOOL_STAGE_GRAPH_ORDER /* counted graphs have branches: kernels may have changed places */
 } spool_stage;

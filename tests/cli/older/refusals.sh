@@ -49,6 +49,13 @@ check ProfilerBeginPass=7 cuptiProfilerBeginPass
 check ProfilerEndPass=7 cuptiProfilerEndPass 0
 check ProfilerFlushCounterData=999 cuptiProfilerFlushCounterData 0
 
+# Where nothing is refused, the capture says which way it was.
+"$roofprof" --emulate A100 --mode replay -q -o c.roof -- "$program" >out 2>err || fail "exit code $?"
+sqlite3 c.roof "select text from notes" | grep -q "counted by CUPTI's profiler sessions.*emulated device only" ||
+    fail "the way of counting is not said"
+ROOFPROF_CUPTI=$ROOFPROF_EMULATOR/libcupti.so.13 "$roofprof" --emulate A100 --mode replay -q -o d.roof -- "$program" >out 2>err
+sqlite3 d.roof "select text from notes" | grep -q "profiler sessions" && fail "the range profiler is there and not used"
+
 # Without the host library there are no counters, and that is said.
 mkdir alone
 cp "$ROOFPROF_EMULATOR/libcupti.so.12" alone/
