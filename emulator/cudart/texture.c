@@ -100,7 +100,9 @@ static cudaError_t view_of(const cudaResourceDesc *r, const cudaResourceViewDesc
         if (!a)
             return cudaErrorInvalidResourceHandle;
         *device = a->device;
-        *flags = a->flags;
+        /* levels serve as surfaces whatever their whole was made for: NVIDIA's own sample
+         * bindlessTexture relies on it */
+        *flags = a->flags | (a->whole ? (unsigned)cudaArraySurfaceLoadStore : 0);
         return view_array(a, v, view);
     }
     if (v)
