@@ -396,31 +396,32 @@ static void print_csv(const rp_plan *plan, FILE *file) {
     static const struct {
         const char *key;
         double (*value)(const rp_plan_device *);
-    } fields[] = {{"count", count},
-                  {"min_count", min_count},
-                  {"device_memory_bytes", capacity},
-                  {"weights_bytes", weights},
-                  {"master_weights_bytes", master},
-                  {"gradients_bytes", gradients},
-                  {"optimizer_bytes", optimizer},
-                  {"activations_bytes", activations},
-                  {"kv_cache_bytes", kv_cache},
-                  {"buffers_bytes", buffers},
-                  {"total_bytes", total},
-                  {"bytes_per_param", per_param},
-                  {"utilization_capacity", used},
-                  {"utilization_capacity_effective", effective},
-                  {"bandwidth_limit_tokens_per_s", bandwidth_limit},
-                  {"compute_limit_tokens_per_s", compute_limit},
-                  {"required_bytes_per_s", required},
-                  {"min_count_by_bandwidth", by_bandwidth},
-                  {"ridge_batch", ridge},
-                  {"max_sequences", sequences},
-                  {"step_compute_s", compute_s},
-                  {"step_bandwidth_s", memory_s},
-                  {"step_communication_s", communication_s},
-                  {"step_likely_low_s", likely},
-                  {"step_likely_high_s", likely_tokens}};
+        bool exact; /* counts and bytes; what is modelled is good to a few digits */
+    } fields[] = {{"count", count, true},
+                  {"min_count", min_count, true},
+                  {"device_memory_bytes", capacity, true},
+                  {"weights_bytes", weights, true},
+                  {"master_weights_bytes", master, true},
+                  {"gradients_bytes", gradients, true},
+                  {"optimizer_bytes", optimizer, true},
+                  {"activations_bytes", activations, true},
+                  {"kv_cache_bytes", kv_cache, true},
+                  {"buffers_bytes", buffers, true},
+                  {"total_bytes", total, true},
+                  {"bytes_per_param", per_param, false},
+                  {"utilization_capacity", used, false},
+                  {"utilization_capacity_effective", effective, false},
+                  {"bandwidth_limit_tokens_per_s", bandwidth_limit, false},
+                  {"compute_limit_tokens_per_s", compute_limit, false},
+                  {"required_bytes_per_s", required, false},
+                  {"min_count_by_bandwidth", by_bandwidth, true},
+                  {"ridge_batch", ridge, false},
+                  {"max_sequences", sequences, true},
+                  {"step_compute_s", compute_s, false},
+                  {"step_bandwidth_s", memory_s, false},
+                  {"step_communication_s", communication_s, false},
+                  {"step_likely_low_s", likely, false},
+                  {"step_likely_high_s", likely_tokens, false}};
     enum { FIELDS = sizeof fields / sizeof *fields };
     rp_column columns[FIELDS + 3] = {{"device", "", RP_LEFT, 0, 0}, {"fits", "", RP_LEFT, 0, 0}};
     rp_table *t;
@@ -434,8 +435,10 @@ static void print_csv(const rp_plan *plan, FILE *file) {
         rp_table_row(t);
         rp_table_text(t, d->device->name);
         rp_table_text(t, fits_text(d));
-        for (size_t f = 0; f < FIELDS; f++)
-            rp_table_number(t, rounded(fields[f].value(d)), "");
+        for (size_t f = 0; f < FIELDS; f++) {
+            double value = fields[f].value(d);
+            rp_table_number(t, fields[f].exact ? value : rounded(value), "");
+        }
         rp_table_text(t, d->bound);
     }
     rp_table_print(t, file, RP_FORMAT_CSV, rp_style_of(file));
