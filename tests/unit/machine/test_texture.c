@@ -225,6 +225,16 @@ static void float_of(const uint32_t *in, const int word[3], float out[3]) {
     }
 }
 
+/* To the nearest half, ties to even; of finite numbers that a half can hold. */
+static uint16_t half_of(float value) {
+    int exponent;
+    frexp(fabs((double)value), &exponent); /* the number is in [2^(exponent-1), 2^exponent) */
+    exponent = value == 0 || exponent - 1 < -14 ? -14 : exponent - 1;
+    const int digits = (int)nearbyint(ldexp(fabs((double)value), 10 - exponent));
+    const int bits = digits < 1024 ? digits : digits + (exponent + 14) * 1024;
+    return (uint16_t)(bits | (signbit(value) ? 0x8000 : 0));
+}
+
 /* What the instruction must give, from the thread's input. */
 static void expected(const form *f, const emu_view *view, const emu_sampler *sampler,
                      const uint32_t *in, uint32_t out[4]) {
@@ -251,10 +261,7 @@ static void expected(const form *f, const emu_view *view, const emu_sampler *sam
     for (int i = 0; f->half && i < 4; i++) {
         float value;
         memcpy(&value, &out[i], sizeof value);
-        const _Float16 half = (_Float16)value;
-        uint16_t bits;
-        memcpy(&bits, &half, sizeof bits);
-        out[i] = bits;
+        out[i] = half_of(value);
     }
 }
 
