@@ -667,6 +667,8 @@ uint64_t count_enter_graph(void *context, const graph_kernels *kernels, launch_k
 
 void count_exit(uint64_t entered) {
     if (entered == HOLDS_COUNTED || entered == HOLDS_GRAPH) {
+        if (!atomic_load(&c.on)) /* the watchdog has ended it: what comes next is traced */
+            activity_trace_kernels();
         add_held();
         if (c.settings->mode == MODE_SAMPLED || entered == HOLDS_GRAPH ||
             c.pending_count >= RANGE_BATCH || captures_go_on())

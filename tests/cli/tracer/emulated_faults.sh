@@ -11,7 +11,8 @@ shift 2
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder" || exit 1
-export ASAN_OPTIONS=detect_leaks=0 ROOFPROF_EMU_REAL_CUPTI=none # none: each run is shorter
+# A crash must be one under the sanitizers too; without a real CUPTI each run is shorter.
+export ASAN_OPTIONS=detect_leaks=0:handle_segv=0 ROOFPROF_EMU_REAL_CUPTI=none
 [ -z "${PRELOAD_FIRST:-}" ] || export LD_PRELOAD=$PRELOAD_FIRST
 failures=0
 fail() {

@@ -120,7 +120,7 @@ exit)
     ;;
 full)
     # The spool cannot grow any more, or its folder is gone: the program does not notice.
-    "$ROOFPROF" -q -o a.roof -- /bin/sh -c "ulimit -f 256; exec '$TARGET' basic 50000" >out 2>err
+    "$ROOFPROF" --mode trace -q -o a.roof -- /bin/sh -c "ulimit -f 256; exec '$TARGET' basic 50000" >out 2>err
     check "exit code at the limit" 42 $?
     check "output at the limit" "target: out" "$(cat out)"
     contains "the limit is said" "File too large" err
