@@ -47,6 +47,17 @@ bool rp_level_find(const char *name, rp_hw_level *level) {
     return false;
 }
 
+bool rp_precision_is_integer(rp_hw_precision precision) {
+    return precision == RP_INT8 || precision == RP_INT4 || precision == RP_INT1 ||
+           precision == RP_INT32;
+}
+
+const char *rp_ceiling_unit(const rp_ceiling *ceiling) {
+    if (!ceiling->compute)
+        return "B/s";
+    return rp_precision_is_integer(ceiling->precision) ? "OP/s" : "FLOP/s";
+}
+
 void rp_ceiling_key(const rp_ceiling *ceiling, char *buffer, size_t size) {
     if (!ceiling->compute) {
         snprintf(buffer, size, "%s", rp_level_name(ceiling->level));

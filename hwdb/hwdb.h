@@ -60,6 +60,8 @@ typedef enum rp_hw_level {
 const char *rp_precision_name(rp_hw_precision precision);
 const char *rp_path_name(rp_hw_path path);
 const char *rp_level_name(rp_hw_level level);
+/* int1 to int32, whose operations are no FLOPs. */
+bool rp_precision_is_integer(rp_hw_precision precision);
 /* By name ("bf16", "dram"); false if there is none. */
 bool rp_precision_find(const char *name, rp_hw_precision *precision);
 bool rp_level_find(const char *name, rp_hw_level *level);
@@ -85,6 +87,8 @@ typedef struct rp_ceiling {
 
 /* "fp16_tensor", "fp16_acc16_tensor", "fp32_vector", "int8_tensor_sparse"; or the level's name. */
 void rp_ceiling_key(const rp_ceiling *ceiling, char *buffer, size_t size);
+/* "B/s", "FLOP/s", "OP/s". */
+const char *rp_ceiling_unit(const rp_ceiling *ceiling);
 /* The other way: fills kind, precision, path, accumulate, sparse, level of a zeroed ceiling. */
 bool rp_ceiling_from_key(const char *key, rp_ceiling *ceiling);
 

@@ -94,11 +94,6 @@ static const char *precision_title(rp_hw_precision precision) {
     return titles[precision];
 }
 
-static bool integer_precision(rp_hw_precision precision) {
-    return precision == RP_INT8 || precision == RP_INT4 || precision == RP_INT1 ||
-           precision == RP_INT32;
-}
-
 static bool ceiling_used(const rp_report *report, size_t device, const rp_ceiling *c) {
     for (size_t i = 0; i < report->kernel_count; i++) {
         const rp_report_kernel *k = &report->kernels[i];
@@ -119,7 +114,7 @@ static bool roof_wanted(const rp_ceiling *c) {
     if (!(c->rate > 0) || !isfinite(c->rate))
         return false;
     if (c->compute)
-        return !integer_precision(c->precision);
+        return !rp_precision_is_integer(c->precision);
     return c->level == RP_DRAM || c->level == RP_L2 || c->level == RP_L1 || c->level == RP_SHARED;
 }
 

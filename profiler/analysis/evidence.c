@@ -131,9 +131,9 @@ static void hold_flops(const rp_group *group, rp_report_kernel *kernel, const rp
                 continue;
             snprintf(key, sizeof key, "%s_%s", rp_precision_name((rp_hw_precision)p),
                      rp_path_name((rp_hw_path)path));
-            rp_evidence *e =
-                hold(kernel, roofs, key, true, flops, p >= RP_INT8 && p <= RP_INT32 ? "op" : "flop",
-                     p == RP_INT32 ? integer : kernel->flops_provenance);
+            rp_evidence *e = hold(kernel, roofs, key, true, flops,
+                                  rp_precision_is_integer((rp_hw_precision)p) ? "op" : "flop",
+                                  p == RP_INT32 ? integer : kernel->flops_provenance);
             /* multiply-adds run on another pipe beside the integer one: a mix passes its peak */
             if (e && p == RP_INT32)
                 e->upper_bound = true;

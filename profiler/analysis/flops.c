@@ -200,11 +200,6 @@ static bool count_tensor(const rp_group *group, rp_report_kernel *kernel) {
     return known;
 }
 
-static bool floating(int precision) {
-    return precision != RP_INT8 && precision != RP_INT4 && precision != RP_INT1 &&
-           precision != RP_INT32;
-}
-
 static double tensor_total(const rp_report_kernel *kernel) {
     double total = 0;
     for (int p = 0; p < RP_PRECISIONS; p++)
@@ -237,7 +232,7 @@ static void add_up(rp_report_kernel *kernel) {
     double total = NAN;
     for (int p = 0; p < RP_PRECISIONS; p++)
         for (int path = 0; path < RP_PATHS; path++)
-            if (floating(p) && !isnan(kernel->flops[p][path]))
+            if (!rp_precision_is_integer((rp_hw_precision)p) && !isnan(kernel->flops[p][path]))
                 total = (isnan(total) ? 0 : total) + kernel->flops[p][path];
     if (!isnan(kernel->flops_fp16_acc16_tensor))
         total = (isnan(total) ? 0 : total) + kernel->flops_fp16_acc16_tensor;

@@ -42,12 +42,6 @@ typedef struct request {
     bool sparse;
 } request;
 
-static const char *unit_of(const rp_ceiling *c) {
-    if (!c->compute)
-        return "B/s";
-    return c->precision >= RP_INT8 ? "OP/s" : "FLOP/s";
-}
-
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
 static void json_ceiling(rp_json *json, const rp_ceiling *c) {
@@ -59,7 +53,8 @@ static void json_ceiling(rp_json *json, const rp_ceiling *c) {
         if (*c->accumulate)
             rp_json_string(json, "accumulate", c->accumulate);
         rp_json_bool(json, "sparse", c->sparse);
-        rp_json_number(json, c->precision >= RP_INT8 ? "ops_per_s" : "flops_per_s", c->rate);
+        rp_json_number(json, rp_precision_is_integer(c->precision) ? "ops_per_s" : "flops_per_s",
+                       c->rate);
     } else {
         rp_json_string(json, "level", rp_level_name(c->level));
         rp_json_number(json, "bytes_per_s", c->rate);
@@ -191,7 +186,8 @@ static void add_ceilings(const rp_comparison *c, bool compute, rp_table *t) {
             const rp_ceiling *of = row->of[d];
             double rate = of ? of->rate : NAN;
             snprintf(text, sizeof text, "%s %s",
-                     rp_format_si(buffer, sizeof buffer, rate, unit_of(&row->kind)), mark_of(of));
+                     rp_format_si(buffer, sizeof buffer, rate, rp_ceiling_unit(&row->kind)),
+                     mark_of(of));
             rp_table_number(t, rate, text);
             add_ratio(t, row, d, -1);
         }
@@ -359,7 +355,7 @@ static void print_csv(const rp_comparison *c, FILE *file) {
             rp_table_text(t, c->devices[d]->name);
             rp_table_text(t, row->key);
             rp_table_number(t, of->rate, "");
-            rp_table_text(t, unit_of(of));
+            rp_table_text(t, rp_ceiling_unit(of));
             rp_table_number(t, rp_compare_ratio(row, d, -1), "");
             for (int level = 0; level <= RP_SHARED; level++)
                 rp_table_number(t, row->ridge[d][level], "");

@@ -134,12 +134,6 @@ static const rp_column ceiling_columns[] = {
     {"ridge_dram", "ridge", RP_RIGHT, 0, 0},      {"provenance", "known as", RP_LEFT, 0, 0},
     {"source", "source", RP_LEFT, RP_FLEXIBLE, 2}};
 
-static const char *unit_of(const rp_ceiling *c) {
-    if (!c->compute)
-        return "B/s";
-    return c->precision >= RP_INT8 ? "OP/s" : "FLOP/s";
-}
-
 static rp_table *make_ceilings(const rp_device *d) {
     rp_table *t =
         rp_table_create(ceiling_columns, sizeof ceiling_columns / sizeof *ceiling_columns);
@@ -151,8 +145,8 @@ static rp_table *make_ceilings(const rp_device *d) {
         rp_ceiling_key(c, key, sizeof key);
         rp_table_row(t);
         rp_table_text(t, key);
-        si(t, c->rate, unit_of(c));
-        rp_table_text(t, unit_of(c));
+        si(t, c->rate, rp_ceiling_unit(c));
+        rp_table_text(t, rp_ceiling_unit(c));
         si(t, c->clock_hz, "Hz");
         plain(t, c->compute ? c->rate / dram : NAN);
         rp_table_text(t, rp_provenance_name(c->provenance));
@@ -192,7 +186,7 @@ static rp_table *make_merged(const rp_device *d) {
         rp_table_text(t, key);
         for (size_t k = 0; k < 4; k++) {
             const rp_ceiling *of = rp_device_ceiling(d, c, &kinds[k], 1);
-            si(t, of ? of->rate : NAN, unit_of(c));
+            si(t, of ? of->rate : NAN, rp_ceiling_unit(c));
         }
         si(t, c->clock_hz, "Hz");
         plain(t, c->compute ? c->rate / dram : NAN);

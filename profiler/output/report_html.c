@@ -9,6 +9,7 @@
 #include "output/remarks.h"
 #include "output/summary.h"
 #include "support/text.h"
+#include "support/units.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -125,8 +126,7 @@ static void ceilings(FILE *file, const rp_report_device *device) {
         const rp_ceiling *ceiling = &device->ceilings[i];
         char key[48], rate[40];
         rp_ceiling_key(ceiling, key, sizeof key);
-        snprintf(rate, sizeof rate, "%.4g G%s/s", ceiling->rate / 1e9,
-                 ceiling->compute ? "FLOP" : "B");
+        rp_format_si(rate, sizeof rate, ceiling->rate, rp_ceiling_unit(ceiling));
         rp_table_row(table);
         rp_table_text(table, key);
         rp_table_number(table, ceiling->rate, rate);

@@ -523,11 +523,27 @@ static void links(void **state) {
     assert_null(rp_hwdb_find_link(db, "telegraph"));
 }
 
+/* Integer operations are no FLOPs, bytes are neither. */
+static void units_of_ceilings(void **state) {
+    (void)state;
+    static const struct {
+        const char *key, *unit;
+    } rows[] = {{"fp64_vector", "FLOP/s"}, {"fp4_tensor", "FLOP/s"}, {"tf32_tensor", "FLOP/s"},
+                {"int8_tensor", "OP/s"},   {"int4_tensor", "OP/s"},  {"int1_tensor", "OP/s"},
+                {"int32_vector", "OP/s"},  {"dram", "B/s"},          {"nvlink", "B/s"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        rp_ceiling c = {0};
+        assert_true(rp_ceiling_from_key(rows[i].key, &c));
+        assert_string_equal(rp_ceiling_unit(&c), rows[i].unit);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(names_as_people_write_them),
                                        cmocka_unit_test(ambiguous_names_list_candidates),
                                        cmocka_unit_test(unknown_names_give_the_nearest),
                                        cmocka_unit_test(ridge_points),
+                                       cmocka_unit_test(units_of_ceilings),
                                        cmocka_unit_test(ceilings_that_are_drawn),
                                        cmocka_unit_test(mma_is_below_wgmma),
                                        cmocka_unit_test(keys_go_both_ways),

@@ -434,16 +434,74 @@ static void page_is_self_contained(void **state) {
     assert_non_null(strstr(text, "</html>"));
 }
 
+/* The page: its picture or why there is none, every ceiling with its unit and source, remarks,
+ * notes, and what is left out. */
+static void page_has_its_parts(void **state) {
+    (void)state;
+    rp_print_options options = {.format = RP_FORMAT_HTML, .style = {.width = 80}, .top = 1};
+    static const char svg[] = "<?xml version=\"1.0\"?>\n<svg id=\"picture\"></svg>\n";
+    for (int with = 0; with < 2; with++) {
+        size_t size;
+        free(text);
+        options.svg = with ? svg : NULL;
+        options.svg_missing = with ? NULL : "no <gnuplot>";
+        FILE *file = open_memstream(&text, &size);
+        rp_print_report(file, &f.report, &options);
+        fclose(file);
+        assert_int_equal(strstr(text, "<figure>\n<svg id=\"picture\">") != NULL, with);
+        assert_int_equal(strstr(text, "no &lt;gnuplot&gt;") != NULL, !with);
+        assert_null(strstr(text, "<?xml")); /* has no place inside a page */
+    }
+    assert_non_null(strstr(text, "2 more kernels are not shown"));
+    assert_non_null(strstr(text, "Ceilings of NVIDIA A100"));
+    assert_non_null(strstr(text, "624 TOP/s")); /* int8: no FLOPs */
+    assert_non_null(strstr(text, "312 TFLOP/s"));
+    assert_non_null(strstr(text, "1.56 TB/s"));
+    for (size_t i = 0; i < f.report.devices[0].ceiling_count; i++) {
+        char start[16]; /* sources may hold what is escaped further on */
+        snprintf(start, sizeof start, "%.12s", f.report.devices[0].ceilings[i].source);
+        if (!strstr(text, start))
+            fail_msg("the page lacks the source \"%s...\"", start);
+    }
+}
+
+/* What is said of many kernels is said once, with the first six named. */
+static void remarks_name_six(void **state) {
+    (void)state;
+    fixture_end(&f);
+    fixture_start(&f, "NVIDIA A100-SXM4-40GB");
+    static const char *const names[] = {"a", "b", "c", "d", "e", "f", "g", "h"};
+    for (size_t n = 6; n <= 8; n++) {
+        while (f.profile.group_count < n)
+            fixture_kernel(&f, names[f.profile.group_count], 1, 1e-3);
+        fixture_analyse(&f);
+        print(RP_FORMAT_TEXT, 120, false);
+        const char *expected[] = {
+            "\n#1 #2 #3 #4 #5 #6: unknown: no counts: only times are known\n",
+            "\n#1 #2 #3 #4 #5 #6 and 1 more: unknown: no counts: only times are known\n",
+            "\n#1 #2 #3 #4 #5 #6 and 2 more: unknown: no counts: only times are known\n"};
+        if (!strstr(text, expected[n - 6]))
+            fail_msg("%zu kernels: %s", n, text);
+    }
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(json_has_every_key),           TEST(json_values),
-        TEST(hostile_name_in_every_format), TEST(text_fits_the_terminal),
-        TEST(text_says_what_matters),       TEST(csv_columns_and_rows_agree),
-        TEST(every_number_under_its_name),  TEST(every_number_of_the_summary),
-        TEST(above_the_roof_or_not_known),  TEST(top_says_what_it_leaves_out),
+        TEST(json_has_every_key),
+        TEST(json_values),
+        TEST(hostile_name_in_every_format),
+        TEST(text_fits_the_terminal),
+        TEST(text_says_what_matters),
+        TEST(csv_columns_and_rows_agree),
+        TEST(every_number_under_its_name),
+        TEST(every_number_of_the_summary),
+        TEST(above_the_roof_or_not_known),
+        TEST(top_says_what_it_leaves_out),
         TEST(page_is_self_contained),
+        TEST(page_has_its_parts),
+        TEST(remarks_name_six),
     };
     int result = cmocka_run_group_tests(tests, NULL, NULL);
     free(text);
