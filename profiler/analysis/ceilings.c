@@ -78,11 +78,20 @@ static void add_ceiling(rp_roofs *roofs, const rp_ceiling *ceiling, bool sparse)
         (roof->provenance == RP_THEORETICAL || ceiling->provenance != RP_THEORETICAL))
         return;
     roof->nominal = ceiling->rate;
+    roof->sparse = ceiling->compute && ceiling->sparse;
     roof->provenance = ceiling->provenance;
     roof->source = ceiling->source;
     roof->clock_hz = NAN;
     if (follows_clock(ceiling))
         roof->clock_hz = ceiling->clock_hz > 0 ? ceiling->clock_hz : roofs->nominal_clock;
+}
+
+/* With sparse peaks asked for: tensor operations that have none (FP64) keep the dense one. */
+static void add_dense(rp_roofs *roofs, const rp_ceiling *ceiling) {
+    const rp_roof *roof = roof_of(roofs, ceiling, false);
+    bool tensor = ceiling->compute && ceiling->path == RP_TENSOR;
+    if (tensor && roof && !roof->sparse)
+        add_ceiling(roofs, ceiling, false);
 }
 
 /* A limit per clock and SM of the throughput table, as a rate of the whole device. */
@@ -144,6 +153,8 @@ static void add_device(rp_roofs *roofs, const rp_hwdb *hwdb, const rp_device *de
         roofs->sm_count = (double)device->sm_count;
     for (size_t i = 0; i < device->ceiling_count; i++)
         add_ceiling(roofs, &device->ceilings[i], sparse);
+    for (size_t i = 0; sparse && i < device->ceiling_count; i++)
+        add_dense(roofs, &device->ceilings[i]);
     add_limits(roofs, hwdb, device);
     for (int p = 0; p < RP_PRECISIONS; p++)
         roofs->tensor = roofs->tensor || !isnan(roofs->compute[p][RP_TENSOR].nominal);
@@ -264,8 +275,7 @@ static void draw(rp_report_device *device, const rp_roof *roof, rp_ceiling kind)
     device->ceilings[device->ceiling_count++] = ceiling;
 }
 
-static rp_code draw_all(rp_report_device *device, const rp_roofs *roofs, bool sparse,
-                        rp_error *error) {
+static rp_code draw_all(rp_report_device *device, const rp_roofs *roofs, rp_error *error) {
     device->ceilings = calloc(RP_PRECISIONS * RP_PATHS + RP_LEVELS + 1, sizeof *device->ceilings);
     if (!device->ceilings)
         return rp_fail(error, RP_INTERNAL, "out of memory");
@@ -275,13 +285,13 @@ static rp_code draw_all(rp_report_device *device, const rp_roofs *roofs, bool sp
                  (rp_ceiling){.compute = true,
                               .precision = (rp_hw_precision)p,
                               .path = (rp_hw_path)path,
-                              .sparse = sparse && path == RP_TENSOR});
+                              .sparse = roofs->compute[p][path].sparse});
     draw(device, &roofs->fp16_acc16_tensor,
          (rp_ceiling){.compute = true,
                       .precision = RP_FP16,
                       .path = RP_TENSOR,
                       .accumulate = "fp16",
-                      .sparse = sparse});
+                      .sparse = roofs->fp16_acc16_tensor.sparse});
     for (int l = 0; l < RP_LEVELS; l++)
         draw(device, &roofs->level[l], (rp_ceiling){.level = (rp_hw_level)l});
     return RP_OK;
@@ -361,7 +371,7 @@ rp_code rp_roofs_make(const rp_profile_device *seen, const rp_hwdb *hwdb,
     device->observed_clock_hz = roofs->observed_clock;
     device->nominal_clock_hz = roofs->nominal_clock;
     device->sm_count = roofs->sm_count;
-    code = draw_all(device, roofs, options->sparse, error);
+    code = draw_all(device, roofs, error);
     return code == RP_OK ? describe(seen, roofs, device, error) : code;
 }
 

@@ -17,6 +17,7 @@ typedef struct rp_roof {
     double clock_hz;   /* nominal clock behind it; NaN: does not follow the SM clock */
     rp_provenance provenance, calibrated_provenance;
     const char *source, *calibrated_source;
+    bool sparse; /* of 2:4 sparse operations */
 } rp_roof;
 
 typedef struct rp_roofs {

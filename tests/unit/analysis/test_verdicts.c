@@ -275,10 +275,23 @@ static void sparse_peaks_where_asked_for(void **state) {
     k = fixture_find(&f, "k");
     assert_near(k->roof_fraction, 0.75, 0.01);
     assert_false(k->above_roof);
-    bool said = false;
-    for (size_t i = 0; i < f.report.devices[0].ceiling_count; i++)
-        said = said || f.report.devices[0].ceilings[i].sparse;
-    assert_true(said);
+    /* FP64 has no sparse operations: its peak is the dense one, and not marked */
+    g = fixture_kernel(&f, "fp64", 1, 1e-3);
+    fixture_set(g, RP_Q_FLOPS_FP64_TENSOR, 0.9 * CLOCKS * 128 * 1e-3);
+    fixture_set(g, RP_Q_DRAM_BYTES, 1e6);
+    fixture_analyse(&f);
+    assert_near(fixture_find(&f, "fp64")->roof_fraction, 0.9, 0.01);
+    assert_int_equal(fixture_find(&f, "fp64")->side, RP_SIDE_COMPUTE);
+    size_t sparse = 0, dense = 0;
+    for (size_t i = 0; i < f.report.devices[0].ceiling_count; i++) {
+        const rp_ceiling *c = &f.report.devices[0].ceilings[i];
+        bool tensor = c->compute && c->path == RP_TENSOR;
+        sparse += c->sparse;
+        dense += tensor && !c->sparse;
+        assert_true(tensor || !c->sparse);
+        assert_true(!tensor || c->sparse == (c->precision != RP_FP64 && c->precision != RP_INT1));
+    }
+    assert_true(sparse >= 4 && dense >= 1);
 }
 
 /* GeForce runs FP16 accumulation at twice the rate of FP32 accumulation: each has its own peak. */
