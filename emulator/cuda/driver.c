@@ -415,7 +415,7 @@ static int switch_to(const void *handle) {
         return CUDA_SUCCESS;
     if (!look_at(handle, &c))
         return CUDA_ERROR_INVALID_CONTEXT;
-    return driver_error((int)runtime.cudaSetDevice(c.device));
+    return driver_error(driver.doors->set_device(c.device));
 }
 
 static int push(void *handle) {
@@ -712,9 +712,9 @@ DRIVER_EXPORT(cuDevicePrimaryCtxReset_v2, int device) {
     if (error)
         return error;
     runtime.cudaGetDevice(&before);
-    runtime.cudaSetDevice(device);
+    driver.doors->set_device(device);
     error = driver_error((int)runtime.cudaDeviceReset());
-    runtime.cudaSetDevice(before);
+    driver.doors->set_device(before);
     return error;
 }
 

@@ -46,7 +46,7 @@ static cudaError_t set_device(int device) {
     if (!device_at(device))
         return cudaErrorInvalidDevice;
     door_self.device = device;
-    return cudaSuccess;
+    return door_open_device(device_at(device), true); /* since CUDA 12 */
 }
 
 DOOR_EXPORT(cudaError_t, cudaSetDevice, int device) {
@@ -283,17 +283,40 @@ static bool attribute(const door_device *d, int number, int *value) {
         {41, 1},
         {42, p.maxTexture1DLayered[0]},
         {43, p.maxTexture1DLayered[1]},
+        {44, 1},
+        {45, p.maxTexture2DGather[0]},
+        {46, p.maxTexture2DGather[1]},
+        {47, p.maxTexture3DAlt[0]},
+        {48, p.maxTexture3DAlt[1]},
+        {49, p.maxTexture3DAlt[2]},
         {50, p.pciDomainID},
         {51, (int)p.texturePitchAlignment},
+        {52, p.maxTextureCubemap},
+        {53, p.maxTextureCubemapLayered[0]},
+        {54, p.maxTextureCubemapLayered[1]},
         {55, p.maxSurface1D},
         {56, p.maxSurface2D[0]},
         {57, p.maxSurface2D[1]},
+        {58, p.maxSurface3D[0]},
+        {59, p.maxSurface3D[1]},
+        {60, p.maxSurface3D[2]},
+        {61, p.maxSurface1DLayered[0]},
+        {62, p.maxSurface1DLayered[1]},
+        {63, p.maxSurface2DLayered[0]},
+        {64, p.maxSurface2DLayered[1]},
+        {65, p.maxSurface2DLayered[2]},
+        {66, p.maxSurfaceCubemap},
+        {67, p.maxSurfaceCubemapLayered[0]},
+        {68, p.maxSurfaceCubemapLayered[1]},
         {69, 1 << 28},
         {70, p.maxTexture2DLinear[0]},
         {71, p.maxTexture2DLinear[1]},
         {72, p.maxTexture2DLinear[2]},
+        {73, p.maxTexture2DMipmap[0]},
+        {74, p.maxTexture2DMipmap[1]},
         {75, p.major},
         {76, p.minor},
+        {77, p.maxTexture1DMipmap},
         {78, 1},
         {79, 1},
         {80, 1},
@@ -352,7 +375,9 @@ static bool attribute(const door_device *d, int number, int *value) {
             *value = known[i].value;
             return true;
         }
-    return false;
+    enum { LAST = 146 }; /* of CUDA 13: the rest are features that are not there */
+    *value = 0;
+    return number > 0 && number <= LAST;
 }
 
 DOOR_EXPORT(cudaError_t, cudaDeviceGetAttribute, int *value, int number, int device) {

@@ -261,6 +261,15 @@ static bool table_machine_device(int physical, emu_door_device *out) {
     return false;
 }
 
+static int table_set_device(int index) {
+    int error = (int)door_enter_query();
+    if (!error && (index < 0 || index >= door.device_count))
+        error = (int)cudaErrorInvalidDevice;
+    if (!error)
+        door_self.device = index;
+    return error;
+}
+
 static int table_open_device(int index) {
     int error = (int)door_enter_query();
     if (error)
@@ -367,6 +376,7 @@ const emu_doors *emu_doors_table(void) {
                                     .device = table_device,
                                     .machine_count = table_machine_count,
                                     .machine_device = table_machine_device,
+                                    .set_device = table_set_device,
                                     .virtual_memory = &door_virtual,
                                     .ipc_export = door_ipc_export,
                                     .ipc_import = door_ipc_import,

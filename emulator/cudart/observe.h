@@ -181,6 +181,8 @@ typedef struct emu_doors {
     /* The machine's devices, whether the program sees them or not. */
     int (*machine_count)(void);
     bool (*machine_device)(int physical, emu_door_device *out);
+    /* Makes a device the thread's, without a context on it. 0, or the runtime's error. */
+    int (*set_device)(int index);
     const struct emu_virtual *virtual_memory;
     /* Between processes; handles are of 64 bytes. 0, or the runtime's error code. */
     int (*ipc_export)(void *handle, void *memory);
