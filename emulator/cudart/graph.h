@@ -96,7 +96,7 @@ struct door_capture {
     const door_thread *owner;
     door_stream *origin;
     node_list left; /* what streams did last that were destroyed since */
-    bool invalid;
+    atomic_bool invalid;
 };
 
 /* ---- graph.c ---- */

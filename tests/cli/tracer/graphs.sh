@@ -49,6 +49,8 @@ check "trace" "$(each 20 0)" "$(kernels)"
 check "nodes" "76 19" "$(query "select count(*) || ' ' || count(distinct correlation) from launches where graph_node is not null")"
 check "nodes have times" 76 "$(query "select count(*) from launches where graph_node is not null and time_ns > 0")"
 check "the same nodes each time" 4 "$(query "select count(distinct graph_node) from launches")"
+check "the device's own nodes" "$(query "select group_concat(graph_node) from (select distinct graph_node from launches order by 1)")" \
+    "$(sqlite3 a.counts.roof "select group_concat(graph_node) from (select distinct graph_node from launches order by 1)")"
 run replay
 check "replay" "$(each 20 20)" "$(kernels)"
 check "branches are said" 1 "$(query "select count(*) from notes where text like '%graphs with branches%'")"

@@ -1035,7 +1035,7 @@ static void test_counts_file(void **state) {
     OK(cuda.GraphDestroy(graph));
 }
 
-/* A graph outlives its device's memory, and frees nothing of what comes after. The last test. */
+/* Graphs outlive their device's memory, and free nothing of what comes after. The last test. */
 static void test_reset(void **state) {
     (void)state;
     cudaMemAllocNodeParams p = {.poolProps = {.allocType = 1, .location = {1, 0}},
@@ -1046,7 +1046,20 @@ static void test_reset(void **state) {
     OK(cuda.GraphAddMemAllocNode(&node, graph, NULL, 0, &p));
     cudaGraphExec_t exec = executable(graph);
     run(exec);
+    /* a fault ends the graph, and shows at the next call */
+    cudaGraph_t bad = new_graph();
+    const cudaHostNodeParams host = {on_host, &word};
+    cudaGraphNode_t first = add_step(bad, NULL, 0, (uint32_t *)64, 1, 1), second;
+    OK(cuda.GraphAddHostNode(&second, bad, &first, 1, &host));
+    cudaGraphExec_t bad_exec = executable(bad);
+    host_calls = 0;
+    OK(cuda.GraphLaunch(bad_exec, stream));
+    assert_int_equal(host_calls, 0);
+    FAILS(cudaErrorIllegalAddress, cuda.StreamSynchronize(stream));
+    FAILS(cudaErrorIllegalAddress, cuda.GraphLaunch(exec, stream));
     OK(cuda.DeviceReset());
+    OK(cuda.GraphExecDestroy(bad_exec));
+    OK(cuda.GraphDestroy(bad));
     OK(cuda.Malloc((void **)&after, 1 << 20));
     FAILS(cudaErrorInvalidValue, cuda.GraphLaunch(exec, NULL));
     OK(cuda.GraphExecDestroy(exec));
