@@ -149,6 +149,24 @@ static void a_billion_calls(void **state) {
     drop_file(path);
 }
 
+/* The limit is on all kernels of a file together. */
+static void calls_of_all_kernels(void **state) {
+    (void)state;
+    static const char text[] = "\"Time(%)\",\"Time\",\"Calls\",\"Avg\",\"Min\",\"Max\",\"Name\"\n"
+                               "%,s,,us,us,us,\n50,1,6,1,1,1,\"a\"\n50,1,6,1,1,1,\"b\"\n";
+    char *path = make_file(".csv", text, sizeof text - 1);
+    int64_t usual = rp_expand_limit;
+    rp_expand_limit = 11;
+    refuse_path(nvprof, path, "more than 11 calls in all");
+    rp_expand_limit = 12;
+    rp_profile p;
+    import_path(nvprof, path, &p);
+    assert_int_equal(p.launches_total, 12);
+    rp_profile_free(&p);
+    rp_expand_limit = usual;
+    drop_file(path);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(metrics),
@@ -158,6 +176,7 @@ int main(void) {
         cmocka_unit_test(a_billion_calls),
         cmocka_unit_test(text_form),
         cmocka_unit_test(times_and_shapes),
+        cmocka_unit_test(calls_of_all_kernels),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -256,6 +256,27 @@ static void test_two_launches(void **state) {
     imported_free(&in);
 }
 
+/* The profiler holds the clocks unless told not to: times are longer then, and that is said of as
+ * many launches as it is true of. */
+static void test_clocks_that_were_held(void **state) {
+    (void)state;
+    for (int held = 0; held <= 2; held++) {
+        bytes report = start_report(7);
+        for (int i = 0; i < 2; i++) {
+            bytes result = make_result("k()", 5000), clocks = {0};
+            put_integer(&clocks, 1, 5);
+            put_integer(&clocks, 2, i < held);
+            put_message(&result, 25, &clocks);
+            put_block(&report, i == 0, 2, &result);
+        }
+        imported in = import_bytes(report.at, report.length);
+        assert_int_equal(has_note(&in, "at their base in 1 launch:"), held == 1);
+        assert_int_equal(has_note(&in, "at their base in 2 launches:"), held == 2);
+        assert_int_equal(has_note(&in, "held the clocks"), held > 0);
+        imported_free(&in);
+    }
+}
+
 /* What `--set full` collects is a count per cycle; as doubles they give the count itself. */
 static void test_counts(void **state) {
     (void)state;
@@ -387,10 +408,11 @@ static void test_damaged(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_two_launches), cmocka_unit_test(test_counts),
-        cmocka_unit_test(test_floats),       cmocka_unit_test(test_given_twice),
-        cmocka_unit_test(test_refused),      cmocka_unit_test(test_ranges_beside),
-        cmocka_unit_test(test_cut),          cmocka_unit_test(test_damaged),
+        cmocka_unit_test(test_two_launches),  cmocka_unit_test(test_clocks_that_were_held),
+        cmocka_unit_test(test_counts),        cmocka_unit_test(test_floats),
+        cmocka_unit_test(test_given_twice),   cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_ranges_beside), cmocka_unit_test(test_cut),
+        cmocka_unit_test(test_damaged),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
