@@ -24,7 +24,7 @@ typedef struct rp_trace_settings {
     double start_after_s;
     bool from_api;
     bool virtual_clock; /* an emulated device: waiting for a kernel says nothing of its time */
-    const char *probe; /* roofprof-probe's path; NULL: there is none */
+    const char *probe;  /* roofprof-probe's path; NULL: there is none */
 } rp_trace_settings;
 #define RP_TRACE_SETTINGS_INIT                                                                     \
     (rp_trace_settings) {                                                                          \

@@ -44,8 +44,8 @@ typedef enum tensor_use { TENSOR_UNKNOWN, TENSOR_ACTIVE, TENSOR_IDLE } tensor_us
 
 /* One kernel and shape. Zero-initialised at first. */
 typedef struct launch_key {
-    uint32_t launches; /* so far */
-    uint32_t next;     /* the launch at which another round may begin */
+    uint32_t launches;          /* so far */
+    uint32_t next;              /* the launch at which another round may begin */
     uint32_t slot, slot_length; /* where that one was chosen: from here on, so many launches */
     uint32_t slots_left;        /* up to where the launches have doubled */
     uint32_t random;

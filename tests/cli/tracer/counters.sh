@@ -118,7 +118,7 @@ mix)
     check "all launches of a window that is stuck" 3 "$(query "select count(*) from launches")"
     # Neither at once nor in turns, or not without a deadlock of that version's: only traced.
     for what in FAKE_LOST_RECORDS=1 "FAKE_VERSION=130000 FAKE_STRICT=1"; do
-        # shellcheck disable=SC2086
+        # shellcheck disable=SC2086,SC2163
         export $what
         run sampled -- loop 40
         contains "$what is said" "--runs 2 makes a run of each" notes
@@ -268,7 +268,7 @@ choice)
     ;;
 options)
     for option in "--samples 0" "--samples x" "--budget 2" "--mode all" "--count 0" "--watchdog 0"; do
-        # shellcheck disable=SC2086
+        # shellcheck disable=SC2086,SC2163
         "$ROOFPROF" $option -- "$TARGET" loop 1 >out 2>err
         check "$option" 125 $?
         check "$option: nothing ran" "" "$(cat out)"
