@@ -11,11 +11,12 @@
 
 #include "emulator/emulator.h"
 
-#define CONFIG_MAGIC  UINT64_C(0x31474643554d45)   /* "EMUCFG1" */
-#define COUNTER_MAGIC UINT64_C(0x31544144554d45)   /* "EMUDAT1" */
-#define PREFIX_MAGIC  UINT64_C(0x31584650554d45)   /* "EMUPFX1" */
-#define SCRATCH_MAGIC UINT64_C(0x31524353554d45)   /* "EMUSCR1" */
-enum { RANGE_NAME = 256, RANGE_SEPARATOR = 0x1f }; /* between the names of nested ranges */
+#define CONFIG_MAGIC   UINT64_C(0x31474643554d45)   /* "EMUCFG1" */
+#define COUNTER_MAGIC  UINT64_C(0x31544144554d45)   /* "EMUDAT1" */
+#define PREFIX_MAGIC   UINT64_C(0x31584650554d45)   /* "EMUPFX1" */
+#define COUNTERS_MAGIC UINT64_C(0x314c564155504d45) /* "EMPUAVL1" */
+#define SCRATCH_MAGIC  UINT64_C(0x31524353554d45)   /* "EMUSCR1" */
+enum { RANGE_NAME = 256, RANGE_SEPARATOR = 0x1f };  /* between the names of nested ranges */
 
 typedef struct config_image {
     uint64_t magic;
@@ -43,6 +44,11 @@ typedef struct counter_image {
     emu_device_spec spec;
     bool complete; /* every pass was submitted */
 } counter_image;
+
+typedef struct availability_image { /* everything is there; whose it is */
+    uint64_t magic;
+    char chip[56];
+} availability_image;
 
 typedef struct scratch_image { /* a session's buffer, which here only remembers whose it is */
     uint64_t magic;

@@ -4,6 +4,7 @@
  * whether a device is served, which counters it has; and what holds for both.
  */
 #include "emulator/cupti/door.h"
+#include "emulator/cupti/image.h"
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -109,7 +110,6 @@ CUPTI_EXPORT(cuptiProfilerDeviceSupported, device_supported_params *p) {
 
 CUPTI_EXPORT(cuptiProfilerGetCounterAvailability, availability_params *p) {
     CUPTI_SWITCH();
-    enum { IMAGE = 64 };
     if (!params_ok(p, SIZE_TO(availability_params, image), __func__))
         return CUPTI_INVALID_PARAMETER;
     cupti_result result = profiler_initialized(__func__);
@@ -122,11 +122,16 @@ CUPTI_EXPORT(cuptiProfilerGetCounterAvailability, availability_params *p) {
         complain("warning", "availability-in-session",
                  "cuptiProfilerGetCounterAvailability comes between BeginSession and EndSession: "
                  "the real one may refuse");
-    if (p->image && p->image_size < IMAGE)
+    emu_door_device device;
+    if (!doors()->device(index, &device))
+        return CUPTI_INVALID_CONTEXT;
+    availability_image image = {.magic = COUNTERS_MAGIC};
+    snprintf(image.chip, sizeof image.chip, "%s", device.spec->chip);
+    if (p->image && p->image_size < sizeof image)
         return CUPTI_PARAMETER_SIZE_NOT_SUFFICIENT;
     if (p->image)
-        memset(p->image, 0, IMAGE); /* everything is there */
-    p->image_size = IMAGE;
+        memcpy(p->image, &image, sizeof image);
+    p->image_size = sizeof image;
     return CUPTI_OK;
 }
 

@@ -9,12 +9,12 @@
 #include <stdint.h>
 #include <string.h>
 
-/* What is wrong with the options; NULL: nothing. */
+/* What is wrong with the options; NULL: nothing. Their own size NVIDIA's samples leave as it is. */
 static const char *options_mistake(const session_options *o, size_t size) {
     if (!o)
         return "there are none";
-    if (size < SIZE_TO(session_options, name_length) || o->size < size)
-        return "a size of theirs is too small";
+    if (size < SIZE_TO(session_options, name_length))
+        return "their size is too small";
     if (!prefix_image_of(o->prefix, o->prefix_size))
         return "the prefix is none of NVPW_CounterDataBuilder_GetCounterDataPrefix";
     if (!o->ranges || o->nodes < o->ranges)

@@ -16,9 +16,12 @@
 typedef struct session {
     bool open, configured, in_pass, enabled, submitted;
     int range, replay;
-    size_t passes, pass;
+    size_t passes, pass; /* of all nesting levels, one after the other */
+    size_t passes_of_level;
+    uint16_t least_level;
     counter_image *image; /* the client's */
     range_list ranges;
+    size_t dropped; /* of those that were decoded at once */
 } session;
 
 static struct {
@@ -178,11 +181,7 @@ CUPTI_EXPORT(cuptiProfilerEndSession, session_params *p) {
     if (s->configured)
         return refuse("end-before-unset",
                       "cuptiProfilerEndSession comes before cuptiProfilerUnsetConfig");
-    size_t left = 0;
-    if (by_client(s))
-        left = s->ranges.count;
-    else
-        ranges_decode(&s->ranges, s->image);
+    size_t left = s->ranges.count;
     s->open = false;
     ranges_free(&s->ranges);
     unlock();
@@ -210,9 +209,10 @@ static const char *config_mistake(const session *s, const session_config_params 
                                   const config_image *config) {
     if (!config)
         return "the configuration image is none of this library's";
-    if (p->least_level != 1 || p->levels != 1)
-        return s->range == RANGE_AUTO ? "automatic ranges have one nesting level"
-                                      : "one nesting level is all that is here";
+    if (s->range == RANGE_AUTO && (p->least_level > 1 || p->levels > 1)) /* samples leave them 0 */
+        return "automatic ranges have one nesting level";
+    if (s->range == RANGE_USER && (!p->least_level || !p->levels || p->levels > RANGES_DEPTH))
+        return "the client's ranges have a nesting level at least, and not that many";
     if (p->pass >= config->passes || (p->pass && s->replay != REPLAY_APPLICATION))
         return "there is no such pass";
     return NULL;
@@ -242,8 +242,12 @@ CUPTI_EXPORT(cuptiProfilerSetConfig, session_config_params *p) {
                       "made");
     s->configured = true;
     s->submitted = false;
-    s->passes = config->passes;
+    s->passes_of_level = config->passes;
+    s->least_level = p->least_level ? p->least_level : 1;
+    s->passes = config->passes * (p->levels ? p->levels : 1);
     s->pass = p->pass;
+    if (s->replay == REPLAY_APPLICATION && p->target_level > s->least_level)
+        s->pass += (size_t)(p->target_level - s->least_level) * config->passes;
     unlock();
     return CUPTI_OK;
 }
@@ -260,7 +264,6 @@ CUPTI_EXPORT(cuptiProfilerUnsetConfig, session_params *p) {
         return refuse("unset-while-enabled", "cuptiProfilerUnsetConfig comes before "
                                              "cuptiProfilerDisableProfiling or EndPass");
     s->configured = false;
-    s->image->complete = s->image->complete || !by_client(s);
     unlock();
     return CUPTI_OK;
 }
@@ -308,8 +311,9 @@ CUPTI_EXPORT(cuptiProfilerEndPass, session_end_pass_params *p) {
     s->pass = by_client(s) ? s->pass + 1 : s->passes;
     s->submitted = s->pass >= s->passes;
     p->all_submitted = s->submitted;
-    p->pass = s->submitted ? 0 : s->pass;
-    p->target_level = 1;
+    p->pass = s->submitted ? 0 : s->pass % s->passes_of_level;
+    p->target_level =
+        (uint16_t)(s->least_level + (s->submitted ? 0 : s->pass / s->passes_of_level));
     unlock();
     if (differ)
         complain("error", "replay-differs",
@@ -329,7 +333,8 @@ static session *lock_to_decode(const void *context, const char *function, cupti_
 static void decode(session *s, size_t *dropped) {
     if (s->submitted || !by_client(s))
         s->image->complete = true;
-    *dropped = ranges_decode(&s->ranges, s->image);
+    *dropped = s->dropped + ranges_decode(&s->ranges, s->image);
+    s->dropped = 0;
     if (s->submitted)
         s->pass = 0;
 }
@@ -458,6 +463,10 @@ void session_launch(const emu_launch_event *e) {
     bool refused = counted && e->graph && s->range == RANGE_AUTO && by_client(s);
     if (counted && !refused)
         ranges_launch(&s->ranges, e, s->range == RANGE_USER);
+    if (counted && !by_client(s)) {
+        s->image->complete = true;
+        s->dropped += ranges_decode(&s->ranges, s->image);
+    }
     unlock();
     if (refused)
         complain("error", "graph-replay",

@@ -38,24 +38,26 @@ static builder *builder_of(void *object) {
 
 /* ---- Configurations -------------------------------------------------------------------------- */
 
-static nvperf_status open_real(raw_config *c, const config_params *p) {
+static nvperf_status open_real(raw_config *c, int activity, const char *chip) {
     if (!nvperf_real())
         return NVPERF_SUCCESS;
-    config_params copy = {.size = sizeof copy, .activity = p->activity, .chip = p->chip};
+    config_params copy = {.size = sizeof copy, .activity = activity, .chip = chip};
     nvperf_status status = nvperf_real()->config(&copy); /* our availability is not its own */
     c->real = copy.object;
     return status;
 }
 
 NVPERF_EXPORT(NVPW_CUDA_RawMetricsConfig_Create_V2, config_params *p) {
-    nvperf_status status = p ? nvperf_check_chip(p->chip) : NVPERF_INVALID_ARGUMENT;
+    const char *chip;
+    nvperf_status status =
+        p ? nvperf_find_chip(p->chip, p->availability, &chip) : NVPERF_INVALID_ARGUMENT;
     if (status)
         return status;
     raw_config *c = calloc(1, sizeof *c);
     if (!c)
         return NVPERF_OUT_OF_MEMORY;
     c->magic = CONFIG_OBJECT;
-    status = open_real(c, p);
+    status = open_real(c, p->activity, chip);
     if (status) {
         free(c);
         return status;
@@ -229,8 +231,9 @@ NVPERF_EXPORT(NVPW_RawMetricsConfig_GetNumPasses_V2, passes2_params *p) {
 
 /* ---- Prefixes -------------------------------------------------------------------------------- */
 
-static nvperf_status make_builder(const char *chip, void **object) {
-    nvperf_status status = nvperf_check_chip(chip);
+static nvperf_status make_builder(const char *name, const uint8_t *availability, void **object) {
+    const char *chip;
+    nvperf_status status = nvperf_find_chip(name, availability, &chip);
     if (status)
         return status;
     builder *b = calloc(1, sizeof *b);
@@ -242,11 +245,11 @@ static nvperf_status make_builder(const char *chip, void **object) {
 }
 
 NVPERF_EXPORT(NVPW_CUDA_CounterDataBuilder_Create, builder_params *p) {
-    return p ? make_builder(p->chip, &p->object) : NVPERF_INVALID_ARGUMENT;
+    return p ? make_builder(p->chip, p->availability, &p->object) : NVPERF_INVALID_ARGUMENT;
 }
 
 NVPERF_EXPORT(NVPW_CounterDataBuilder_Create, builder_old_params *p) {
-    return p ? make_builder(p->chip, &p->object) : NVPERF_INVALID_ARGUMENT;
+    return p ? make_builder(p->chip, NULL, &p->object) : NVPERF_INVALID_ARGUMENT;
 }
 
 NVPERF_EXPORT(NVPW_CounterDataBuilder_Destroy, object_params *p) {

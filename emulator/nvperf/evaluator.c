@@ -123,7 +123,9 @@ static const eval_request *request_at(const void *requests, size_t stride, size_
 /* ---- Objects --------------------------------------------------------------------------------- */
 
 NVPERF_EXPORT(NVPW_CUDA_MetricsEvaluator_CalculateScratchBufferSize, scratch_params *p) {
-    nvperf_status status = p ? nvperf_check_chip(p->chip) : NVPERF_INVALID_ARGUMENT;
+    const char *chip;
+    nvperf_status status =
+        p ? nvperf_find_chip(p->chip, p->availability, &chip) : NVPERF_INVALID_ARGUMENT;
     if (!status)
         p->scratch_size = sizeof(evaluator);
     return status;
@@ -146,7 +148,9 @@ static nvperf_status open_real(evaluator *e, const char *chip) {
 }
 
 NVPERF_EXPORT(NVPW_CUDA_MetricsEvaluator_Initialize, evaluator_params *p) {
-    nvperf_status status = p ? nvperf_check_chip(p->chip) : NVPERF_INVALID_ARGUMENT;
+    const char *chip;
+    nvperf_status status =
+        p ? nvperf_find_chip(p->chip, p->availability, &chip) : NVPERF_INVALID_ARGUMENT;
     if (!status && (!p->scratch || p->scratch_size < sizeof(evaluator)))
         status = NVPERF_INVALID_ARGUMENT;
     if (status)
@@ -154,7 +158,7 @@ NVPERF_EXPORT(NVPW_CUDA_MetricsEvaluator_Initialize, evaluator_params *p) {
     evaluator *e = (evaluator *)(void *)p->scratch;
     *e = (evaluator){.magic = EVALUATOR};
     if (nvperf_real())
-        status = open_real(e, p->chip);
+        status = open_real(e, chip);
     e->magic = status ? 0 : EVALUATOR;
     p->object = status ? NULL : e;
     return status;

@@ -55,7 +55,8 @@ typedef struct real_library {
  * else a toolkit's is taken. */
 const real_library *nvperf_real(void);
 
-/* 0, or why there is nothing for CHIP, which may be NULL. */
-nvperf_status nvperf_check_chip(const char *chip);
+/* The chip that a client means by its name or, which goes before it, a device's AVAILABILITY;
+ * either may be NULL. 0, or why there is nothing for it. */
+nvperf_status nvperf_find_chip(const char *name, const uint8_t *availability, const char **chip);
 
 #endif

@@ -5,6 +5,7 @@
  */
 #include "emulator/cuda/find.h"
 #include "emulator/cupti/chips.h"
+#include "emulator/cupti/image.h"
 #include "emulator/nvperf/nvperf.h"
 #include <dlfcn.h>
 #include <pthread.h>
@@ -121,15 +122,17 @@ NVPERF_EXPORT(NVPW_GetSupportedChipNames, chips_params *p) {
     return NVPERF_SUCCESS;
 }
 
-nvperf_status nvperf_check_chip(const char *chip) {
-    if (!chip) /* an availability image of ours does not tell it */
+nvperf_status nvperf_find_chip(const char *name, const uint8_t *availability, const char **chip) {
+    const availability_image *image = (const availability_image *)(const void *)availability;
+    *chip = image && image->magic == COUNTERS_MAGIC ? image->chip : name;
+    if (!*chip)
         return NVPERF_INVALID_ARGUMENT;
     if (nvperf_real()) {
-        scratch_params p = {.size = sizeof p, .chip = chip};
+        scratch_params p = {.size = sizeof p, .chip = *chip};
         return real.scratch(&p);
     }
     for (size_t i = 0; i < CHIPS; i++)
-        if (!strcmp(chips[i], chip))
+        if (!strcmp(chips[i], *chip))
             return NVPERF_SUCCESS;
     return NVPERF_UNSUPPORTED_GPU;
 }

@@ -71,8 +71,8 @@ static void automatic(void) {
     CHECK(o.passes == 2 && older_enable() == 0);
     client_launch(&program);
     client_launch(&program);
-    CHECK(older_disable() == 0 && older_ranges(&o) == 0); /* the session's end decodes them */
-    client_launch(&program);                              /* in no range */
+    CHECK(older_ranges(&o) == 2 && older_disable() == 0);
+    client_launch(&program); /* in no range */
     CHECK(older_unset() == 0 && older_end() == 0 && older_ranges(&o) == 2);
     CHECK(older_attributes(&o) == 0);
     for (size_t i = 0; i < 2; i++) {
@@ -123,6 +123,48 @@ static void user(void) {
     older_range_name(&o, 0, name, sizeof name);
     CHECK(!strcmp(name, "step/inner") && value(0, FADD) == N && value(1, FADD) == 2 * N);
     end();
+}
+
+/* Nesting levels are collected one after the other, each in as many passes. */
+static void nested(void) {
+    static const size_t passes[] = {1, 0, 1, 0};
+    size_t next = 9;
+    bool all = false;
+    start();
+    o.range = RANGE_USER;
+    o.replay = REPLAY_USER;
+    session_config_params p = {.size = sizeof p,
+                               .config = o.config,
+                               .config_size = o.config_size,
+                               .least_level = 1,
+                               .levels = 2,
+                               .target_level = 1};
+    CHECK(older_begin(&o) == 0 && old.cuptiProfilerSetConfig(&p) == 0);
+    for (int i = 0; i < 4; i++) {
+        CHECK(!all && older_begin_pass() == 0 && older_enable() == 0 && older_push("step") == 0);
+        CHECK(older_push("inner") == 0);
+        client_launch(&program);
+        CHECK(older_pop() == 0 && older_pop() == 0 && older_disable() == 0);
+        CHECK(older_end_pass(&all, &next) == 0 && next == passes[i]);
+    }
+    CHECK(all && older_flush(NULL) == 0 && older_ranges(&o) == 2 && older_attributes(&o) == 0);
+    CHECK(value(0, FADD) == N && value(1, FADD) == N);
+    end();
+}
+
+/* A device's availability tells the chip, whatever name is given: NVIDIA's injection sample gives
+ * the device's. */
+static void chip_by_availability(void) {
+    uint8_t image[128];
+    client_start();
+    initialize();
+    availability_params a = {.size = sizeof a, .image_size = sizeof image, .image = image};
+    CHECK(old.cuptiProfilerGetCounterAvailability(&a) == 0 && a.image_size <= sizeof image);
+    scratch_params s = {.size = sizeof s, .chip = "Tesla V100", .availability = image};
+    CHECK(old.NVPW_CUDA_MetricsEvaluator_CalculateScratchBufferSize(&s) == 0 && s.scratch_size);
+    s = (scratch_params){.size = sizeof s, .chip = "Tesla V100"};
+    CHECK(old.NVPW_CUDA_MetricsEvaluator_CalculateScratchBufferSize(&s) == NVPERF_UNSUPPORTED_GPU);
+    deinitialize();
 }
 
 /* Values of a replay that has not had all its passes are not known. */
@@ -464,6 +506,8 @@ static const struct {
 } cases[] = {{"automatic", automatic},
              {"room", room},
              {"user", user},
+             {"nested", nested},
+             {"chip-by-availability", chip_by_availability},
              {"incomplete", incomplete},
              {"application", application},
              {"listing", listing},
