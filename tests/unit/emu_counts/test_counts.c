@@ -65,15 +65,20 @@ static void write_file(const char *kernel_name, bool caches, bool end) {
     assert_non_null(f);
     emu_counts_device(f, 0, &spec, 63e9);
     emu_counts_memory(f, 0, "device", true, 0x7f0000000000, 8000, 0);
-    emu_counts_copy_record(f, &(emu_counts_copy){"HtoD", 0, 0, 8000, 0, 5.1e-6});
+    emu_counts_copy_record(f, &(emu_counts_copy){.kind = "HtoD", .bytes = 8000, .time_s = 5.1e-6});
     emu_counts_kernel_record(f, &(emu_counts_kernel){1, 0, &info, 75});
-    emu_counts_launch_record(
-        f, &(emu_counts_launch){1, 1, 0, 0, &launch, 5e-6, EMU_OK, NULL, &counts});
-    emu_counts_launch_record(f, &(emu_counts_launch){2, 1, 0, 0, &launch, 9e-6, EMU_ILLEGAL_ADDRESS,
-                                                     "store to 0x10", &counts});
-    emu_counts_launch_record(/* repeats the first in all but its start */
-                             f, &(emu_counts_launch){3, 1, 0, 0, &launch, 10e-6, EMU_OK, NULL,
-                                                     &counts});
+    emu_counts_launch launched = {
+        .id = 1, .kernel = 1, .launch = &launch, .start_s = 5e-6, .counts = &counts};
+    emu_counts_launch_record(f, &launched);
+    emu_counts_launch failed = launched;
+    failed.id = 2;
+    failed.start_s = 9e-6;
+    failed.status = EMU_ILLEGAL_ADDRESS;
+    failed.message = "store to 0x10";
+    emu_counts_launch_record(f, &failed);
+    launched.id = 3; /* repeats the first in all but its start */
+    launched.start_s = 10e-6;
+    emu_counts_launch_record(f, &launched);
     emu_counts_note(f, "warning", "a note\twith a tab");
     emu_counts_memory(f, 0, "device", false, 0x7f0000000000, 8000, 1e-5);
     if (end)

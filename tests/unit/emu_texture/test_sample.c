@@ -145,14 +145,24 @@ static float draw_between(float low, float high) {
     return low + (high - low) * (float)(draw() & 0xffff) / 65536;
 }
 
+/* To the nearest half, ties to even; of finite numbers that a half can hold. */
+static uint16_t half_of(float value) {
+    int exponent;
+    frexp(fabs((double)value), &exponent); /* the number is in [2^(exponent-1), 2^exponent) */
+    exponent = value == 0 || exponent - 1 < -14 ? -14 : exponent - 1;
+    const int digits = (int)nearbyint(ldexp(fabs((double)value), 10 - exponent));
+    const int bits = digits < 1024 ? digits : digits + (exponent + 14) * 1024;
+    return (uint16_t)(bits | (signbit(value) ? 0x8000 : 0));
+}
+
 /* A random channel in memory, and what a fetch makes of it. */
 static double draw_channel(emu_texel t, bool normalized, uint8_t *to) {
     if (t.channel == EMU_CHANNEL_FLOAT) {
         const int eighths = (int)(draw() % 4096) - 2048; /* short enough for a half, too */
         const float value = (float)eighths / 8;
-        _Float16 half = (_Float16)value;
+        const uint16_t half = half_of(value); /* exact */
         memcpy(to, t.bits == 32 ? (const void *)&value : (const void *)&half, t.bits / 8);
-        return t.bits == 32 ? (double)value : (double)half;
+        return (double)value;
     }
     const uint32_t mask = t.bits == 32 ? UINT32_MAX : (1u << t.bits) - 1;
     const uint32_t bits = (draw() << 16 ^ draw()) & mask;
