@@ -171,15 +171,17 @@ static void print_key(const rp_plot_layout *l, const rp_report *report, size_t d
         if (!isnan(f))
             snprintf(fraction, sizeof fraction, ", %.0f %% of roof%s", f * 100,
                      k->above_roof ? " (above)" : "");
-        int room = width - 52;
-        fprintf(out, "%s%4d%s %s  %.*s  %s%s%s%s%s\n", color ? color_of((int)k->bound + 1) : "",
-                k->number, color ? "\033[0m" : "", share, room > 16 ? room : 16, name ? name : "",
-                rp_bound_name(k->bound), *k->bound_by ? ", " : "", k->bound_by, fraction,
-                k->flops_total == 0 ? ", no FLOPs" : "");
+        char *cut = name ? rp_text_fit(name, width > 68 ? (size_t)width - 52 : 16) : NULL;
+        bool none = k->flops_total == 0 && !k->flops_lower_bound;
+        fprintf(out, "%s%4d%s %s  %s  %s%s%s%s%s\n", color ? color_of((int)k->bound + 1) : "",
+                k->number, color ? "\033[0m" : "", share, cut ? cut : "", rp_bound_name(k->bound),
+                *k->bound_by ? ", " : "", k->bound_by, fraction, none ? ", no FLOPs" : "");
         free(name);
+        free(cut);
     }
     if (total > listed)
-        fprintf(out, "     and %zu more kernels\n", total - listed);
+        fprintf(out, "     and %zu more %s\n", total - listed,
+                rp_plural(total - listed, "kernel", "kernels"));
 }
 
 rp_code rp_plot_roofline_ascii(const rp_report *report, const rp_plot_options *options, FILE *out,

@@ -217,14 +217,19 @@ static double key_row(const rp_plot_layout *l, size_t row) {
     return l->key.top - l->font * (0.8 + 2.75 * (double)row);
 }
 
+typedef struct key_context {
+    const rp_report *report;
+    size_t device;
+} key_context;
+
 static void write_key(FILE *f, const rp_plot_layout *l, const void *context) {
-    const rp_report *report = context;
+    const key_context *c = context;
     char name[512], line[560];
     fputs("x\ty\ttext\n", f);
     size_t row = 0;
-    for (size_t i = 0; i < report->kernel_count && row < l->keyed; i++) {
-        const rp_report_kernel *k = &report->kernels[i];
-        if (l->disc_count && k->device != l->discs[0].kernel->device)
+    for (size_t i = 0; i < c->report->kernel_count && row < l->keyed; i++) {
+        const rp_report_kernel *k = &c->report->kernels[i];
+        if (k->device != c->device)
             continue;
         fit_text(k->short_name, l->key.right - l->key.left - 4.4 * l->font, l->font, name,
                  sizeof name);
@@ -272,8 +277,8 @@ static void write_rest(FILE *f, const rp_plot_layout *l, const rp_report *report
     }
     if (total <= l->keyed)
         return;
-    snprintf(line, sizeof line, "and %zu more kernels, %.1f %% of time", total - l->keyed,
-             share * 100);
+    snprintf(line, sizeof line, "and %zu more %s, %.1f %% of time", total - l->keyed,
+             rp_plural(total - l->keyed, "kernel", "kernels"), share * 100);
     small_line(f, l->key.left + 1.6 * l->font, y, line);
 }
 
@@ -292,11 +297,6 @@ static void write_unlabelled(FILE *f, const rp_plot_layout *l, double y) {
     fit_text(line, l->width - 2 * l->font, l->font * 0.8, cut, sizeof cut);
     small_line(f, l->font, y, cut);
 }
-
-typedef struct key_context {
-    const rp_report *report;
-    size_t device;
-} key_context;
 
 static void write_key_small(FILE *f, const rp_plot_layout *l, const void *context) {
     const key_context *c = context;
@@ -465,7 +465,7 @@ static rp_code write_all(const rp_gnuplot *g, const rp_plot_layout *l, const rp_
                  {"strip.dat", write_strip, NULL, 7},
                  {"strip_numbers.dat", write_strip_numbers, NULL, 4},
                  {"title.dat", write_title, NULL, 3},
-                 {"key.dat", write_key, report, 3},
+                 {"key.dat", write_key, &key, 3},
                  {"key_discs.dat", write_key_discs, &key, 5},
                  {"key_small.dat", write_key_small, &key, 3},
                  {"legend.dat", write_legend, NULL, 3}};

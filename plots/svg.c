@@ -63,7 +63,7 @@ static void escaped(FILE *out, const char *text) {
 static void hover(FILE *out, const rp_plot_layout *l, const rp_plot_disc *d) {
     const rp_report_kernel *k = d->kernel;
     double px, py;
-    char rate[32];
+    char rate[32], time[32];
     if (d->in_strip) {
         px = l->strip.left + d->x * (l->strip.right - l->strip.left);
         py = l->strip.bottom + d->y / l->strip_max * (l->strip.top - l->strip.bottom);
@@ -76,8 +76,9 @@ static void hover(FILE *out, const rp_plot_layout *l, const rp_plot_disc *d) {
             "fill=\"#000\" fill-opacity=\"0\" pointer-events=\"all\"><title>%d  ",
             k->number, px, l->height - py, d->radius + 2, k->number);
     escaped(out, k->name);
-    fprintf(out, "\n%llu %s, %.4g s", (unsigned long long)k->launches,
-            rp_plural(k->launches, "launch", "launches"), k->time_s);
+    fprintf(out, "\n%llu %s, %s", (unsigned long long)k->launches,
+            rp_plural(k->launches, "launch", "launches"),
+            rp_format_time(time, sizeof time, k->time_s));
     if (k->time_share >= 0)
         fprintf(out, ", %.1f %% of GPU time", k->time_share * 100);
     if (!d->in_strip) {

@@ -5,7 +5,9 @@
  */
 #include "plots/gnuplot.h"
 #include "plots/layout.h"
+#include "plots/svg.h"
 #include "sample.h"
+#include "support/text.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -450,6 +452,205 @@ static void without_gnuplot_the_data_is_kept(void **state) {
     sample_free(&report);
 }
 
+/* Writes the data of a picture of REPORT into the folder "data" and leaves gnuplot out of it. */
+static void write_data(const rp_report *report) {
+    rp_plot_options o = RP_PLOT_OPTIONS_INIT;
+    rp_error error = {0};
+    char *path = strdup(getenv("PATH")), *keep = strdup(path_of("data"));
+    o.output = "/nonexistent.png";
+    o.keep = keep;
+    setenv("PATH", "/nonexistent", 1);
+    assert_int_equal(rp_plot_roofline(report, &o, &error), RP_MACHINE);
+    setenv("PATH", path, 1);
+    free(path);
+    free(keep);
+}
+
+/* What gnuplot is given is what the layout says: every disc with its kernel's name, numbers where
+ * they stand, and the key's rows one under the other inside the key. */
+static void data_files_hold_the_layout(void **state) {
+    (void)state;
+    rp_report report;
+    rp_plot_layout l;
+    rp_plot_options o = RP_PLOT_OPTIONS_INIT;
+    sample_make(&report, 12, "kernel_");
+    assert_int_equal(rp_plot_layout_make(&report, &o, &l, NULL), RP_OK);
+    write_data(&report);
+    size_t discs = 0, named = 0;
+    static const char *const files[] = {"data/kernels.dat", "data/strip.dat"};
+    for (int strip = 0; strip < 2; strip++) {
+        char line[512];
+        FILE *f = fopen(path_of(files[strip]), "r");
+        assert_non_null(fgets(line, sizeof line, f)); /* the heading */
+        while (fgets(line, sizeof line, f)) {
+            int number, type;
+            unsigned color;
+            double x, y, radius;
+            char name[64];
+            assert_int_equal(sscanf(line, "%d %lf %lf %lf %d %u %63s", &number, &x, &y, &radius,
+                                    &type, &color, name),
+                             7);
+            const rp_plot_disc *d = NULL;
+            for (size_t i = 0; i < l.disc_count; i++)
+                if (l.discs[i].kernel->number == number)
+                    d = &l.discs[i];
+            assert_non_null(d);
+            assert_int_equal(d->in_strip, strip);
+            assert_true(fabs(x / d->x - 1) < 1e-6 && fabs(y / d->y - 1) < 1e-6);
+            assert_true(fabs(radius - d->radius) < 1e-3);
+            assert_int_equal(color, rp_plot_bound_color(d->kernel->bound));
+            assert_string_equal(name, d->kernel->short_name);
+            discs++;
+        }
+        fclose(f);
+    }
+    assert_int_equal(discs, l.disc_count);
+    char line[512];
+    double x, y, last = l.key.top + 1;
+    FILE *f = fopen(path_of("data/key.dat"), "r");
+    assert_non_null(fgets(line, sizeof line, f));
+    while (fgets(line, sizeof line, f)) {
+        assert_int_equal(sscanf(line, "%lf %lf", &x, &y), 2);
+        assert_true(x >= l.key.left && x < l.key.right);
+        assert_true(y < last && y >= l.key.bottom);
+        last = y;
+        named += strstr(line, "kernel_") != NULL;
+    }
+    fclose(f);
+    assert_int_equal(named, l.keyed);
+    f = fopen(path_of("data/key_discs.dat"), "r");
+    assert_non_null(fgets(line, sizeof line, f));
+    for (size_t i = 0; fgets(line, sizeof line, f); i++) {
+        assert_int_equal(sscanf(line, "%lf %lf", &x, &y), 2);
+        assert_true(i < l.keyed ? x > l.key.left && x < l.key.left + l.font
+                                : x >= l.main.left && y > l.main.top);
+    }
+    fclose(f);
+    size_t size;
+    char *legend = slurp(path_of("data/legend.dat"), &size), ridge[32];
+    snprintf(ridge, sizeof ridge, "ridge %.1f FLOP/B", l.ridge_x);
+    assert_non_null(strstr(legend, ridge));
+    free(legend);
+    rp_plot_layout_free(&l);
+    sample_free(&report);
+}
+
+/* Kernels of which nothing can be placed are in the key as well, and no other device's with them.
+ */
+static void the_key_is_of_one_device(void **state) {
+    (void)state;
+    rp_report report;
+    size_t size;
+    sample_make(&report, 4, "kernel_");
+    for (size_t i = 0; i < 4; i++) {
+        report.kernels[i].flops_total = report.kernels[i].flops_per_s = NAN;
+        report.kernels[i].device = i % 2; /* device 0 is drawn */
+    }
+    write_data(&report);
+    char *key = slurp(path_of("data/key.dat"), &size);
+    assert_non_null(strstr(key, "kernel_1"));
+    assert_null(strstr(key, "kernel_2"));
+    assert_non_null(strstr(key, "kernel_3"));
+    assert_null(strstr(key, "kernel_4"));
+    free(key);
+    sample_free(&report);
+}
+
+/* The areas under the pointer lie on the discs, strip included, and tell times as people read them.
+ */
+static void hover_areas_lie_on_the_discs(void **state) {
+    (void)state;
+    rp_report report;
+    rp_plot_layout l;
+    rp_plot_options o = RP_PLOT_OPTIONS_INIT;
+    rp_error error = {0};
+    char *svg;
+    sample_make(&report, 12, "kernel");
+    report.kernels[0].time_s = 0.0125;
+    assert_int_equal(rp_plot_layout_make(&report, &o, &l, NULL), RP_OK);
+    char *path = strdup(path_of("plain.svg"));
+    FILE *f = fopen(path, "w");
+    fputs("<svg><g></g></svg>\n", f);
+    fclose(f);
+    assert_int_equal(rp_plot_svg_add_hover(path, &l, &svg, &error), RP_OK);
+    size_t circles = 0;
+    for (const char *p = svg; (p = strstr(p, "<circle")); p++, circles++) {
+        int number;
+        double cx, cy;
+        assert_int_equal(sscanf(p,
+                                "<circle class=\"kernel\" data-kernel=\"%d\" cx=\"%lf\" cy=\"%lf\"",
+                                &number, &cx, &cy),
+                         3);
+        for (size_t i = 0; i < l.disc_count; i++) {
+            const rp_plot_disc *d = &l.discs[i];
+            if (d->kernel->number != number)
+                continue;
+            double px = d->in_strip ? l.strip.left + d->x * (l.strip.right - l.strip.left)
+                                    : rp_plot_px(&l, d->x);
+            double py = d->in_strip
+                            ? l.strip.bottom + d->y / l.strip_max * (l.strip.top - l.strip.bottom)
+                            : rp_plot_py(&l, d->y);
+            assert_true(fabs(cx - px) < 0.06 && fabs(cy - (l.height - py)) < 0.06);
+        }
+    }
+    assert_int_equal(circles, l.disc_count);
+    assert_non_null(strstr(svg, "10 launches, 12.5 ms"));
+    assert_string_equal(svg + strlen(svg) - 7, "</svg>\n"); /* and the end is still there */
+    free(svg);
+    unlink(path);
+    free(path);
+    rp_plot_layout_free(&l);
+    sample_free(&report);
+}
+
+/* In the terminal: the roof in use at its height, kernels by number, the rest counted, no line too
+ * long, none that ends in blanks, and no character cut in half. */
+static void the_terminal_picture(void **state) {
+    (void)state;
+    static const int sizes[][2] = {{40, 12}, {80, 24}, {200, 60}};
+    for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
+        rp_report report;
+        rp_plot_options o = RP_PLOT_OPTIONS_INIT;
+        rp_error error = {0};
+        char *text = NULL;
+        size_t size;
+        sample_make(&report, 30, "µµµµµµµµµµµµµµµµµµµµµµµµµµµµµµµµµµµµµµµµ");
+        report.kernels[4].flops_lower_bound = true; /* its 0 FLOPs are no knowledge */
+        rp_plot_layout l;
+        char rest[64];
+        int expected = -1; /* all that do none but kernel 5 */
+        assert_int_equal(rp_plot_layout_make(&report, &o, &l, NULL), RP_OK);
+        for (size_t i = 0; i < l.keyed; i++)
+            expected += report.kernels[i].flops_total == 0;
+        assert_true(l.keyed > 12 && l.keyed < 30);
+        snprintf(rest, sizeof rest, "     and %zu more kernels", 30 - l.keyed);
+        rp_plot_layout_free(&l);
+        FILE *out = open_memstream(&text, &size);
+        assert_int_equal(rp_plot_roofline_ascii(&report, &o, out, sizes[s][0], sizes[s][1], &error),
+                         RP_OK);
+        fclose(out);
+        int rows = 0, roofs = 0, no_flops = 0;
+        for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"), rows++) {
+            size_t length = strlen(line);
+            assert_true(rp_text_is_printable(line, length));
+            if (strstr(line, " |")) {
+                assert_true((int)rp_text_columns(line) <= sizes[s][0]);
+                assert_true(line[length - 1] != ' ');
+                roofs += strstr(line, "----") != NULL;
+            }
+            no_flops += strstr(line, "no FLOPs") != NULL;
+            if (strstr(line, "more kernels"))
+                assert_string_equal(line, rest);
+        }
+        assert_int_equal(roofs,
+                         2); /* FP32 vector and BF16 tensor; what is not in use is not drawn */
+        assert_int_equal(no_flops, expected);
+        assert_true(rows > sizes[s][1] - 5 + (int)l.keyed);
+        free(text);
+        sample_free(&report);
+    }
+}
+
 static void an_output_that_cannot_be_written(void **state) {
     (void)state;
     if (!have_gnuplot())
@@ -503,6 +704,10 @@ int main(void) {
         cmocka_unit_test(long_names),
         cmocka_unit_test(hostile_names),
         cmocka_unit_test(without_gnuplot_the_data_is_kept),
+        cmocka_unit_test(data_files_hold_the_layout),
+        cmocka_unit_test(the_key_is_of_one_device),
+        cmocka_unit_test(hover_areas_lie_on_the_discs),
+        cmocka_unit_test(the_terminal_picture),
         cmocka_unit_test(an_output_that_cannot_be_written),
         cmocka_unit_test(the_ending_says_the_format),
     };
