@@ -220,6 +220,11 @@ static void check_levels() {
     CHECK(got[0] == 20 && got[1] == 25 && got[2] == 30 && got[7] == 30);
     CUDA(cudaDestroyTextureObject(object));
     CUDA(cudaDestroyTextureObject(viewed));
+    CUDA(cudaGetMipmappedArrayLevel(&level, whole, 1));
+    const cudaResourceDesc as_surface = of_array(level);
+    cudaSurfaceObject_t surface = 0;
+    CUDA(cudaCreateSurfaceObject(&surface, &as_surface));
+    CUDA(cudaDestroySurfaceObject(surface));
     EXPECT(cudaFreeArray(level), cudaErrorInvalidResourceHandle); // it goes with the whole
     CUDA(cudaFreeMipmappedArray(whole));
     CUDA(cudaFree(device));
@@ -400,6 +405,54 @@ static void check_surfaces() {
     CUDA(cudaFree(device));
 }
 
+// ---- Graphs ----
+
+__global__ void doubled(cudaTextureObject_t in, cudaSurfaceObject_t out) {
+    surf2Dwrite(2 * tex2D<float>(in, threadIdx.x + 0.5f, threadIdx.y + 0.5f), out, threadIdx.x * 4,
+                threadIdx.y);
+}
+
+// Captured copies to and from arrays do at each launch what they were given.
+static void check_graphs() {
+    const size_t width = 8, height = 4, row = width * 4;
+    std::vector<float> in = numbers(width * height, 1), out(width * height);
+    cudaArray_t a, b;
+    cudaSurfaceObject_t s = 0;
+    cudaStream_t stream;
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+    CUDA(cudaMallocArray(&a, &floats, width, height));
+    CUDA(cudaMallocArray(&b, &floats, width, height, cudaArraySurfaceLoadStore));
+    cudaTextureObject_t t = texture(of_array(a), plain());
+    const cudaResourceDesc r = of_array(b);
+    CUDA(cudaCreateSurfaceObject(&s, &r));
+    CUDA(cudaStreamCreate(&stream));
+    CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+    CUDA(cudaMemcpy2DToArrayAsync(a, 0, 0, in.data(), row, row, height, cudaMemcpyHostToDevice,
+                                  stream));
+    doubled<<<1, dim3(width, height), 0, stream>>>(t, s);
+    CUDA(cudaMemcpy2DFromArrayAsync(out.data(), row, b, 0, 0, row, height, cudaMemcpyDeviceToHost,
+                                    stream));
+    CUDA(cudaStreamEndCapture(stream, &graph));
+    CHECK(out[5] == 0); // nothing has run
+    CUDA(cudaGraphInstantiate(&exec, graph, 0));
+    for (int round = 0; round < 3; round++) {
+        for (auto &x : in)
+            x += 1;
+        CUDA(cudaGraphLaunch(exec, stream));
+        CUDA(cudaStreamSynchronize(stream));
+        for (size_t i = 0; i < in.size(); i++)
+            CHECK(out[i] == 2 * in[i]);
+    }
+    CUDA(cudaGraphExecDestroy(exec));
+    CUDA(cudaGraphDestroy(graph));
+    CUDA(cudaStreamDestroy(stream));
+    CUDA(cudaDestroyTextureObject(t));
+    CUDA(cudaDestroySurfaceObject(s));
+    CUDA(cudaFreeArray(a));
+    CUDA(cudaFreeArray(b));
+}
+
 // ---- What is gone ----
 
 static void check_memory_counts(size_t before) {
@@ -445,6 +498,7 @@ int main() {
     check_memory();
     check_cubes();
     check_surfaces();
+    check_graphs();
     check_memory_counts(before);
     check_faults();
     return 0;
