@@ -103,6 +103,23 @@ static void every_quantity_at_its_own_peak(void **state) {
     }
 }
 
+/* Where nothing was counted, what would have to be is listed, and nothing else. */
+static void what_is_always_listed(void **state) {
+    (void)state;
+    static const char *const keys[] = {"dram",        "l2",           "l1",
+                                       "shared",      "lsu_requests", "wavefronts",
+                                       "fp64_vector", "fp32_vector",  "issue"};
+    fixture_kernel(&f, "k", 1, 1e-3);
+    fixture_analyse(&f);
+    const rp_report_kernel *k = fixture_find(&f, "k");
+    assert_int_equal(k->evidence_count, sizeof keys / sizeof *keys);
+    for (size_t i = 0; i < k->evidence_count; i++) {
+        assert_string_equal(k->evidence[i].key, keys[i]);
+        assert_unknown(k->evidence[i].time_s);
+        assert_int_equal(k->evidence[i].work_provenance, RP_ABSENT);
+    }
+}
+
 /* With half of the lanes idle, instructions take the place of twice as many. */
 static void idle_lanes_take_time(void **state) {
     (void)state;
@@ -115,7 +132,7 @@ static void idle_lanes_take_time(void **state) {
                 {RP_Q_INST_FP16_FMA, "fp16_insts", 2},
                 {RP_Q_INST_INTEGER, "integer_and_bit", 2.0 / 32},
                 {RP_Q_INST_CONVERSION, "conversion", 2.0 / 32}};
-    for (int idle = 0; idle < 2; idle++) {
+    for (int idle = 0; idle < 3; idle++) { /* 2: more lanes than there are, by sampling: all */
         fixture_end(&f);
         fixture_start(&f, "NVIDIA A100-SXM4-40GB");
         rp_group *g = fixture_kernel(&f, "k", 1, 1e-3);
@@ -124,16 +141,16 @@ static void idle_lanes_take_time(void **state) {
         for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
             fixture_set(g, rows[i].quantity, 3.2e6);
         fixture_set(g, RP_Q_INST_BIT, 3.2e6);
-        fixture_set(g, RP_Q_WARP_INSTS, 1e6);
-        fixture_set(g, RP_Q_THREAD_INSTS, idle ? 16e6 : 32e6);
+        fixture_set(g, RP_Q_WARP_INSTS, idle == 2 ? 0.8e6 : 1e6);
+        fixture_set(g, RP_Q_THREAD_INSTS, idle == 1 ? 16e6 : 32e6);
         fixture_analyse(&f);
         for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
             const rp_evidence *e = evidence("k", rows[i].key);
             double bits = i == 3 ? 2 : 1; /* integer and bit work share a pipe */
             assert_non_null(e);
-            assert_near(e->work, (idle ? 1 : 0.5) * bits * rows[i].work_each * 3.2e6, 1e-3);
+            assert_near(e->work, (idle == 1 ? 1 : 0.5) * bits * rows[i].work_each * 3.2e6, 1e-3);
         }
-        assert_near(fixture_find(&f, "k")->lanes, idle ? 0.5 : 1, 1e-12);
+        assert_near(fixture_find(&f, "k")->lanes, idle == 1 ? 0.5 : idle ? 1.25 : 1, 1e-12);
     }
 }
 
@@ -403,11 +420,17 @@ static void above_the_calibrated_roof(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(every_quantity_at_its_own_peak), TEST(idle_lanes_take_time),
-        TEST(halves_count_from_a_tenth_on),   TEST(every_imported_percentage),
-        TEST(sides_that_are_not_known),       TEST(collected_peaks),
-        TEST(what_is_said_of_the_device),     TEST(reasons_above_the_roof),
-        TEST(a_guessed_device_is_a_reason),   TEST(above_the_calibrated_roof),
+        TEST(every_quantity_at_its_own_peak),
+        TEST(idle_lanes_take_time),
+        TEST(what_is_always_listed),
+        TEST(halves_count_from_a_tenth_on),
+        TEST(every_imported_percentage),
+        TEST(sides_that_are_not_known),
+        TEST(collected_peaks),
+        TEST(what_is_said_of_the_device),
+        TEST(reasons_above_the_roof),
+        TEST(a_guessed_device_is_a_reason),
+        TEST(above_the_calibrated_roof),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

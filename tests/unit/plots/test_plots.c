@@ -651,6 +651,87 @@ static void the_terminal_picture(void **state) {
     }
 }
 
+static double setting(const char *settings, const char *name) {
+    char key[64];
+    snprintf(key, sizeof key, "\n%s = ", name);
+    const char *at = strstr(settings, key);
+    if (!at)
+        fail_msg("no setting %s", name);
+    return at ? atof(at + strlen(key)) : NAN;
+}
+
+/* A plan's picture: two panels side by side on the canvas; the parts of memory stand on each other
+ * up to the total; every time that is known has its bar. */
+static void a_plan_in_two_panels(void **state) {
+    (void)state;
+    static const int sizes[][2] = {{0, 0}, {400, 300}, {3000, 1000}};
+    for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
+        rp_device hardware = {.name = "H100"};
+        rp_plan_device devices[2] = {{.device = &hardware, .bound = "bandwidth"},
+                                     {.device = &hardware, .bound = "compute", .fits = 1}};
+        rp_plan plan = {.request = rp_plan_request_default(RP_PLAN_TRAIN),
+                        .devices = devices,
+                        .device_count = 2,
+                        .params = 1e9};
+        rp_plot_options o = RP_PLOT_OPTIONS_INIT;
+        rp_error error = {0};
+        size_t size;
+        for (int i = 0; i < 2; i++) {
+            rp_plan_device *d = &devices[i];
+            d->memory.weights = 10e9 * (i + 1);
+            d->memory.gradients = 20e9;
+            d->memory.optimizer = 30e9;
+            d->memory.activations = NAN;
+            d->memory.total = d->memory.weights + 50e9;
+            d->memory_bytes = i ? 80e9 : NAN;
+            d->compute_s = 0.5;
+            d->memory_s = 0.25 * (i + 1);
+            d->communication_s = i ? NAN : 0.1;
+        }
+        char *path = strdup(getenv("PATH")), *keep = strdup(path_of("plan"));
+        o.output = "/nonexistent.png";
+        o.keep = keep;
+        o.width = sizes[s][0];
+        o.height = sizes[s][1];
+        setenv("PATH", "/nonexistent", 1);
+        assert_int_equal(rp_plot_plan(&plan, &o, &error), RP_MACHINE);
+        assert_null(strstr(error.message, "--ascii")); /* there is none of a plan */
+        setenv("PATH", path, 1);
+        char *settings = slurp(path_of("plan/settings.gp"), &size);
+        double left = setting(settings, "memory_left"), right = setting(settings, "memory_right");
+        double left2 = setting(settings, "time_left"), right2 = setting(settings, "time_right");
+        double bottom = setting(settings, "panel_bottom"), top = setting(settings, "panel_top");
+        assert_true(0 < left && right - left > 0.25 && right < left2 && right2 - left2 > 0.2);
+        assert_true(right2 <= 1 && 0 < bottom && bottom < top && top < 1);
+        assert_true(setting(settings, "width") == (o.width ? o.width : 1600));
+        assert_true(setting(settings, "height") == (o.height ? o.height : 1000));
+        assert_true(setting(settings, "memory_max") > 80 && setting(settings, "memory_max") < 100);
+        assert_true(setting(settings, "time_min") < 0.1 && setting(settings, "time_max") > 0.5);
+        free(settings);
+        FILE *f = fopen(path_of("plan/memory.dat"), "r");
+        char line[256];
+        double x, y, x0, x1, y0, y1, up[2] = {0};
+        assert_non_null(fgets(line, sizeof line, f));
+        while (fgets(line, sizeof line, f)) {
+            assert_int_equal(sscanf(line, "%lf %lf %lf %lf %lf %lf", &x, &y, &x0, &x1, &y0, &y1),
+                             6);
+            assert_true(fabs(y0 - up[(int)x]) < 1e-9 && y1 > y0 && x0 < x && x < x1);
+            up[(int)x] = y1;
+        }
+        fclose(f);
+        assert_true(fabs(up[0] - 60) < 1e-9 && fabs(up[1] - 70) < 1e-9);
+        int bars = 0;
+        f = fopen(path_of("plan/times.dat"), "r");
+        assert_non_null(fgets(line, sizeof line, f));
+        while (fgets(line, sizeof line, f))
+            bars++;
+        fclose(f);
+        assert_int_equal(bars, 5);
+        free(path);
+        free(keep);
+    }
+}
+
 static void an_output_that_cannot_be_written(void **state) {
     (void)state;
     if (!have_gnuplot())
@@ -708,6 +789,7 @@ int main(void) {
         cmocka_unit_test(the_key_is_of_one_device),
         cmocka_unit_test(hover_areas_lie_on_the_discs),
         cmocka_unit_test(the_terminal_picture),
+        cmocka_unit_test(a_plan_in_two_panels),
         cmocka_unit_test(an_output_that_cannot_be_written),
         cmocka_unit_test(the_ending_says_the_format),
     };
