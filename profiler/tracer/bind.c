@@ -146,10 +146,11 @@ bool bind_has_sessions(const cupti_api *api) {
 }
 
 bool bind_has_range_profiler(const cupti_api *api) {
-    return has_profiler(api) && api->RangeEnable && api->RangeDisable && api->RangeStart &&
-           api->RangeStop && api->RangeSetConfig && api->RangeDecodeData &&
-           api->RangeGetCounterDataSize && api->RangeCounterDataImageInitialize &&
-           api->RangeGetCounterDataInfo;
+    const char *sessions = getenv("ROOFPROF_SESSIONS");
+    return (!sessions || strcmp(sessions, "1") != 0) && has_profiler(api) && api->RangeEnable &&
+           api->RangeDisable && api->RangeStart && api->RangeStop && api->RangeSetConfig &&
+           api->RangeDecodeData && api->RangeGetCounterDataSize &&
+           api->RangeCounterDataImageInitialize && api->RangeGetCounterDataInfo;
 }
 
 int bind_open(const char *path, cupti_api *api, void **handle, char *reason) {

@@ -21,7 +21,8 @@ int bind_candidates(int driver, int (*visit)(void *context, const char *path), v
 int bind_open(const char *path, cupti_api *api, void **handle, char *reason);
 
 /* Two ways to counters: everything of the range profiler's is there (CUDA 12.8 and later), or of
- * the older profiler sessions (CUDA 11 and later). */
+ * the older profiler sessions (CUDA 11 and later). ROOFPROF_SESSIONS=1 denies the first, so that the
+ * second can be tried where both are. */
 bool bind_has_range_profiler(const cupti_api *api);
 bool bind_has_sessions(const cupti_api *api);
 

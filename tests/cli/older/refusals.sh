@@ -55,6 +55,9 @@ sqlite3 c.roof "select text from notes" | grep -q "counted by CUPTI's profiler s
     fail "the way of counting is not said"
 ROOFPROF_CUPTI=$ROOFPROF_EMULATOR/libcupti.so.13 "$roofprof" --emulate A100 --mode replay -q -o d.roof -- "$program" >out 2>err
 sqlite3 d.roof "select text from notes" | grep -q "profiler sessions" && fail "the range profiler is there and not used"
+ROOFPROF_SESSIONS=1 ROOFPROF_CUPTI=$ROOFPROF_EMULATOR/libcupti.so.13 "$roofprof" --emulate A100 --mode replay -q -o e.roof \
+    -- "$program" >out 2>err
+sqlite3 e.roof "select text from notes" | grep -q "profiler sessions" || fail "ROOFPROF_SESSIONS=1 changes nothing"
 
 # Without the host library there are no counters, and that is said.
 mkdir alone
