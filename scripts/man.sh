@@ -41,6 +41,10 @@ executed, 127 it was not found.
 .B ROOFPROF_CUPTI
 The libcupti.so that the tracer shall use; nothing else is then looked for.
 .TP
+.B ROOFPROF_SESSIONS
+1: launches are counted by CUPTI's profiler sessions, the older way, where its range profiler is there
+too.
+.TP
 .B ROOFPROF_HWDB, ROOFPROF_PLOTS, ROOFPROF_TRACER, ROOFPROF_EMULATOR
 Where the hardware database, the gnuplot scripts, the tracer library and the emulated CUDA libraries
 are, if not where they were installed.

@@ -193,6 +193,18 @@ static void emulated_library(void **state) {
     refusals_say_what(EMULATED_CUPTI);
 }
 
+/* The library of the toolkit that there is serves the older way as well: a V100 needs it. */
+static void toolkits_library(void **state) {
+    const char *path = TOOLKIT_CUPTI;
+    (void)state;
+    if (access(path, R_OK)) {
+        print_message("there is no toolkit with a CUPTI\n");
+        skip();
+    }
+    check_library(path);
+    refusals_say_what(path);
+}
+
 static void not_there(void **state) {
     nvpw_api api;
     char reason[256] = "";
@@ -202,9 +214,9 @@ static void not_there(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(real_libraries),
-                                       cmocka_unit_test(emulated_library),
-                                       cmocka_unit_test(not_there)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(real_libraries), cmocka_unit_test(toolkits_library),
+        cmocka_unit_test(emulated_library), cmocka_unit_test(not_there)};
     setenv("ROOFPROF_HWDB", ROOFPROF_SOURCE_DIR "/hwdb", 0);
     setenv("ROOFPROF_EMU_REAL_CUPTI", "none", 1);
     return cmocka_run_group_tests(tests, NULL, NULL);
