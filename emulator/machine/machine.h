@@ -2,12 +2,20 @@
  *
  * Insides of the warp machine, shared by its files and by nobody else.
  *
+ * Files: module.c links texts, program.c walks the functions of a kernel. decode.c and operand.c
+ * hold what all instructions need to become ops; each family of them has a file that decodes it and
+ * one that runs it: arithmetic (execute_lanes.c, operations.def), video, move, memory, async,
+ * control (with what crosses lanes: execute_warp.c; groups.c moves program counters), matrix,
+ * texture. reach.h is how handlers get at memory. launch.c deals blocks to host threads, execute.c
+ * runs a warp.
+ *
  * A kernel is decoded into a program: one array of ops for the kernel and every device function it
  * can reach. An op is run for a whole warp by its handler, a function over 32-lane arrays:
  * registers lie in frames as structure of arrays, 32 x 4 bytes for everything up to 32 bits (8- and
- * 16-bit values zero-extended), 32 x 8 bytes for 64 bits, and 4 bytes (a lane mask) for a
- * predicate. Operands are byte offsets into the frame; an offset with bit 0 set is one into the
- * program's constant pool, where literals and kernel parameters stand, spread over the lanes.
+ * 16-bit values zero-extended), 32 x 8 bytes for 64 bits, twice that for 128 (the low half first),
+ * and 4 bytes (a lane mask) for a predicate. Operands are byte offsets into the frame; an offset
+ * with bit 0 set is one into the program's constant pool, where literals and kernel parameters
+ * stand, spread over the lanes.
  *
  * Divergence: the lanes of a warp are split into groups, each with its own program counter. Of the
  * groups that can run, the deepest call, then the lowest program counter goes first, so that groups
