@@ -75,12 +75,18 @@ static span nearest(int64_t i, uint32_t size, emu_address_mode mode) {
     return (span){{resolve(near, (int32_t)size, mode), 0}, 1, 0};
 }
 
+/* floor() of a coordinate that to_texels() has bounded. */
+static inline int32_t floor_of(double x) {
+    const int32_t towards_zero = (int32_t)x;
+    return towards_zero - (x < towards_zero);
+}
+
 static span blended(double x, int32_t offset, uint32_t size, emu_address_mode mode) {
-    const double from = x - 0.5, first = floor(from);
-    const int32_t i = (int32_t)first + offset;
+    const double from = x - 0.5;
+    const int32_t first = floor_of(from), i = first + offset;
     return (span){{resolve(i, (int32_t)size, mode), resolve(i + 1, (int32_t)size, mode)},
                   2,
-                  (int)floor((from - first) * WEIGHT_ONE + 0.5)};
+                  (int)((from - first) * WEIGHT_ONE + 0.5)};
 }
 
 static span span_of(const emu_sampler *s, const emu_fetch *f, int dimension, uint32_t size) {
@@ -93,7 +99,7 @@ static span span_of(const emu_sampler *s, const emu_fetch *f, int dimension, uin
         return nearest((int64_t)f->whole[dimension] + moved, size, mode);
     const double x = to_texels((double)f->at[dimension], size, mode, s->normalized);
     return s->linear || f->gather ? blended(x, moved, size, mode)
-                                  : nearest((int64_t)floor(x) + moved, size, mode);
+                                  : nearest((int64_t)floor_of(x) + moved, size, mode);
 }
 
 /* ---- Cubes ------------------------------------------------------------------------------------
@@ -160,6 +166,14 @@ static void read_border(const reader *r, uint32_t value[4]) {
         value[c] = r->view->linear ? 0 : r->sampler->border[c];
 }
 
+static uint64_t touch(const reader *r, const emu_image *image, int32_t x, int32_t y, int32_t z) {
+    const uint64_t address = emu_image_address(image, (uint64_t)x * emu_texel_bytes(r->view->texel),
+                                               (uint32_t)y, (uint32_t)z);
+    if (r->touched->count < sizeof r->touched->address / sizeof *r->touched->address)
+        r->touched->address[r->touched->count++] = address;
+    return address;
+}
+
 /* Channels of 32 bits are shown as they are, whatever they hold. */
 static void read_words(const reader *r, const void *from, uint32_t value[4]) {
     const float one = 1;
@@ -200,26 +214,41 @@ static void read_texel(const reader *r, const emu_image *image, int32_t x, int32
     }
 }
 
-/* The weighted sum of the texels of a footprint. */
-static void blend(const reader *r, const footprint *p, uint32_t value[4]) {
-    float sum[4] = {0};
-    for (int k = 0; k < p->z.count; k++) {
-        for (int j = 0; j < p->y.count; j++) {
-            for (int i = 0; i < p->x.count; i++) {
-                /* in 256ths, 65536ths or 2^24ths: exact in single precision */
-                const float weight =
-                    (float)(i ? p->x.weight : WEIGHT_ONE - p->x.weight) / WEIGHT_ONE *
-                    ((float)(j ? p->y.weight : WEIGHT_ONE - p->y.weight) / WEIGHT_ONE) *
-                    ((float)(k ? p->z.weight : WEIGHT_ONE - p->z.weight) / WEIGHT_ONE);
-                uint32_t bits[4];
-                float texel[4];
-                read_texel(r, p->image, p->x.index[i], p->y.index[j], p->z.index[k], bits);
-                memcpy(texel, bits, sizeof texel);
-                for (int c = 0; c < 4 && weight > 0; c++)
-                    sum[c] += weight * texel[c];
-            }
-        }
+/* A texel's channels, as many as it has, times WEIGHT onto SUM. */
+static inline void add_texel(const reader *r, const emu_image *image, const int32_t at[3],
+                             float weight, float sum[4]) {
+    const emu_texel texel = r->view->texel;
+    uint32_t bits[4];
+    float value[4];
+    if (texel.bits == 32 && at[0] >= 0 && at[1] >= 0 && at[2] >= 0) {
+        const void *from = (const void *)(uintptr_t)touch(r, image, at[0], at[1], at[2]);
+        memcpy(value, from, texel.channels == 1 ? 4 : texel.channels == 2 ? 8 : 16);
+    } else {
+        read_texel(r, image, at[0], at[1], at[2], bits);
+        memcpy(value, bits, sizeof value);
     }
+    if (weight > 0) /* what weighs nothing may be infinite */
+        for (int c = 0; c < texel.channels; c++)
+            sum[c] += weight * value[c];
+}
+
+/* The weighted sum of the texels of a footprint. Weights are 256ths, 65536ths or 2^24ths: exact in
+ * single precision. */
+static void blend(const reader *r, const footprint *p, uint32_t value[4]) {
+    const span *spans[3] = {&p->x, &p->y, &p->z};
+    float weight[3][2], sum[4] = {0};
+    for (int d = 0; d < 3; d++) {
+        weight[d][1] = (float)spans[d]->weight / WEIGHT_ONE;
+        weight[d][0] = 1 - weight[d][1];
+    }
+    for (int k = 0; k < p->z.count; k++)
+        for (int j = 0; j < p->y.count; j++)
+            for (int i = 0; i < p->x.count; i++) {
+                const int32_t at[3] = {p->x.index[i], p->y.index[j], p->z.index[k]};
+                add_texel(r, p->image, at, weight[0][i] * weight[1][j] * weight[2][k], sum);
+            }
+    if (r->view->texel.channels < 4)
+        sum[3] = 1;
     memcpy(value, sum, sizeof sum);
 }
 
