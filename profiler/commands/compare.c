@@ -461,7 +461,9 @@ static rp_code compare(const request *r, rp_error *error) {
     bool opened = false;
     rp_code code;
 
-    (void)((code = r->plot ? rp_plot_format_of(r->plot, &picture, error) : RP_OK) ||
+    (void)((code = rp_file_spare(r->output, (const char *[]){r->capture, r->hwdb}, 2, error)) ||
+           (code = rp_file_spare(r->plot, (const char *[]){r->capture, r->hwdb}, 2, error)) ||
+           (code = r->plot ? rp_plot_format_of(r->plot, &picture, error) : RP_OK) ||
            (code = rp_hwdb_load(&db, r->hwdb, error)) ||
            (code = find_devices(db, r, devices, error)) ||
            (code = rp_compare(devices, r->count, r->source, r->sparse, &comparison, error)));

@@ -402,6 +402,8 @@ static rp_code show(const request *r, rp_error *error) {
             rp_options_say_taken("devices", r->name, device, others);
     }
     if (code == RP_OK)
+        code = rp_file_spare(r->output, &r->hwdb, 1, error);
+    if (code == RP_OK)
         code = rp_output_open(&output, r->output, error);
     if (code == RP_OK) {
         if (device)

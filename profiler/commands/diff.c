@@ -145,6 +145,8 @@ static rp_code print(const diff_options *d, const rp_diff *diff, rp_error *error
         return error->code;
     rp_code code = rp_file_spare(path, d->files, 2, error);
     if (code == RP_OK)
+        code = rp_file_spare(path, (const char *[]){d->input.work, d->input.hwdb}, 2, error);
+    if (code == RP_OK)
         code = rp_output_open(&output, path, error);
     free(path);
     if (code != RP_OK)

@@ -88,6 +88,8 @@ static int merge(const rp_options *options, const request *r) {
     if (code == RP_OK && repeated)
         code = rp_fail(&error, RP_INPUT, "\"%s\" is given twice: its launches would count twice",
                        repeated);
+    if (code == RP_OK)
+        code = rp_file_spare(path, r->files, r->count, &error);
     rp_temp_handle_signals();
     if (code == RP_OK)
         code = open_all(r, captures, &error);

@@ -366,6 +366,7 @@ static rp_code plan_it(const request *r, rp_error *error) {
            (code = rp_hwdb_load(&db, r->hwdb, error)) ||
            (code = find_devices(db, r->devices, devices, &n, error)) ||
            (code = rp_plan_make(db, &r->plan, devices, n, &plan, error)) ||
+           (code = rp_file_spare(r->output, &r->hwdb, 1, error)) ||
            (code = rp_output_open(&output, r->output, error)));
     if (code == RP_OK) {
         rp_plan_print(&plan, output.stream, r->format);

@@ -6,7 +6,9 @@
 
 #include "commands/input.h"
 #include "commands/options.h"
+#include "output/table.h"
 #include "plots/plots.h"
+#include "support/file.h"
 #include "support/text.h"
 
 #include <math.h>
@@ -143,8 +145,7 @@ static rp_code draw_in_terminal(plot_options *p, const rp_report *report, rp_err
         height = window.ws_row >= 24 ? window.ws_row - 2 : 24;
         height = height > 44 ? 44 : height;
     }
-    const char *no_color = getenv("NO_COLOR");
-    p->plot.color = isatty(STDOUT_FILENO) && !(no_color && *no_color);
+    p->plot.color = rp_style_of(stdout).colour;
     return rp_plot_roofline_ascii(report, &p->plot, stdout, width, height, error);
 }
 
@@ -162,6 +163,10 @@ static rp_code draw(plot_options *p, const rp_report *report, rp_error *error) {
     if (!code && p->interactive)
         p->plot.format = RP_PLOT_SVG_INTERACTIVE;
     p->plot.output = name;
+    if (!code)
+        code = rp_file_spare(name, p->input.files, p->input.file_count, error);
+    if (!code)
+        code = rp_file_spare(name, (const char *[]){p->input.work, p->input.hwdb}, 2, error);
     if (!code)
         code = rp_plot_roofline(report, &p->plot, error);
     if (!code)

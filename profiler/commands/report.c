@@ -219,6 +219,8 @@ static rp_code print(const rp_options *o, const report_options *r, rp_report *re
     if (r->output && !path)
         return error->code;
     rp_code code = rp_file_spare(path, r->input.files, r->input.file_count, error);
+    if (code == RP_OK)
+        code = rp_file_spare(path, (const char *[]){r->input.work, r->input.hwdb}, 2, error);
     if (code == RP_OK && r->order)
         code = rp_report_sort(report, r->order, error);
     if (code == RP_OK)

@@ -242,7 +242,7 @@ const char *rp_file_repeated(const char *const *paths, size_t n) {
 
 rp_code rp_file_spare(const char *output, const char *const *inputs, size_t n, rp_error *error) {
     for (size_t i = 0; output && i < n; i++)
-        if (rp_file_repeated((const char *[]){output, inputs[i]}, 2))
+        if (inputs[i] && rp_file_repeated((const char *[]){output, inputs[i]}, 2))
             return rp_fail(error, RP_USAGE,
                            "the output \"%s\" is an input, which would be lost; give another name",
                            output);

@@ -67,7 +67,8 @@ bool rp_file_is_stream(const char *path);
  * differ or are not there. */
 const char *rp_file_repeated(const char *const *paths, size_t n);
 
-/* RP_USAGE if OUTPUT (NULL none) is one of the N inputs: it would take that file's place. */
+/* RP_USAGE if OUTPUT (NULL none) is one of the N inputs (NULL: none): it would take that file's
+ * place. */
 rp_code rp_file_spare(const char *output, const char *const *inputs, size_t n, rp_error *error);
 
 /* The part of PATH after the last slash. */
