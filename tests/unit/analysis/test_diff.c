@@ -244,6 +244,32 @@ static void a_part_of_the_flops_is_no_change(void **state) {
     assert_near(find("both")->flops, 1, 1e-12);
 }
 
+/* Runs on other devices, or on more of them, are said to be. */
+static void other_devices(void **state) {
+    (void)state;
+    fixture_kernel(&base, "k", 1, 1e-3);
+    fixture_kernel(&now, "k", 1, 1e-3);
+    compare(false);
+    assert_false(diff.devices_differ);
+    fixture_end(&now);
+    fixture_start(&now, "NVIDIA H100 80GB HBM3");
+    fixture_kernel(&now, "k", 1, 1e-3);
+    compare(false);
+    assert_true(diff.devices_differ);
+    fixture more;
+    rp_error error = {0};
+    fixture_start(&more, "NVIDIA H100 80GB HBM3");
+    fixture_end(&base);
+    fixture_start(&base, "NVIDIA H100 80GB HBM3");
+    fixture_kernel(&base, "k", 1, 1e-3);
+    compare(false);
+    assert_false(diff.devices_differ);
+    assert_int_equal(rp_profile_join(&now.profile, &more.profile, &error), RP_OK);
+    fixture_end(&more);
+    compare(false);
+    assert_true(diff.devices_differ);
+}
+
 /* Two and three launches a side: Student's exact points (12.706 of 1 degree, 4.303 of 2, 2.776 of
  * 4). A kernel on one side only has no interval. */
 static void few_launches(void **state) {
@@ -321,6 +347,7 @@ int main(void) {
         TEST(times_that_are_not_known),
         TEST(a_part_of_the_flops_is_no_change),
         TEST(few_launches),
+        TEST(other_devices),
         TEST(changed_verdict),
         TEST(a_gate_must_have_something_to_judge),
         TEST(gates_that_are_none),

@@ -172,6 +172,39 @@ static void small_grid_needs_no_counters(void **state) {
     assert_latency("k", "grid under one wave (0.069)");
 }
 
+/* Waves follow from what fits on a multiprocessor (an A100's: 2048 threads, 32 blocks, 65536
+ * registers, 164 KiB of shared memory), whichever runs out first. */
+static void waves_of_a_shape(void **state) {
+    (void)state;
+    static const struct {
+        const char *name;
+        uint32_t block;
+        int64_t registers, shared_static, shared_dynamic;
+        double fit; /* blocks of a multiprocessor */
+    } rows[] = {{"blocks", 32, -1, -1, -1, 32},
+                {"threads", 1024, -1, -1, -1, 2},
+                {"odd threads", 33, -1, -1, -1, 32}, /* two warps: 64 threads each */
+                {"registers", 1024, 64, -1, -1, 1},
+                {"rounded registers", 256, 33, -1, -1, 6}, /* 1280 a warp */
+                {"shared", 32, -1, 1024, 80 * 1024, 2},
+                {"static", 32, -1, 40 * 1024, -1, 4}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        rp_group *g = fixture_kernel(&f, rows[i].name, 1, 1e-3);
+        fixture_shape(g, 108 * 64, rows[i].block);
+        g->registers = rows[i].registers;
+        g->shared_static = rows[i].shared_static;
+        g->shared_dynamic = rows[i].shared_dynamic;
+    }
+    fixture_analyse(&f);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const rp_report_kernel *k = fixture_find(&f, rows[i].name);
+        double warps = ceil(rows[i].block / 32.0);
+        if (fabs(k->waves - 64 / rows[i].fit) > 1e-9)
+            fail_msg("%s: %g waves, not %g", rows[i].name, k->waves, 64 / rows[i].fit);
+        assert_near(k->occupancy_limit, fmin(1, rows[i].fit * warps / 64), 1e-9);
+    }
+}
+
 static void unknown_without_evidence(void **state) {
     (void)state;
     rp_group *g = fixture_kernel(&f, "some", 1, 1e-3);
@@ -514,6 +547,10 @@ static void modelled_times_are_not_judged(void **state) {
     assert_int_equal(k->bound, RP_BOUND_MEMORY);
     assert_true(f.report.modelled);
     assert_unknown(f.report.compute);
+    bool said = false;
+    for (size_t i = 0; i < f.report.note_count; i++)
+        said = said || strstr(f.report.notes[i].text, "times are modelled, not measured");
+    assert_true(said);
 }
 
 static void unknown_device(void **state) {
@@ -554,6 +591,7 @@ int main(void) {
         TEST(bound_by_access_path),
         TEST(latency_ladder),
         TEST(small_grid_needs_no_counters),
+        TEST(waves_of_a_shape),
         TEST(unknown_without_evidence),
         TEST(zeros_are_no_roof),
         TEST(integer_upper_bound),

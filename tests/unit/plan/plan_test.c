@@ -414,6 +414,19 @@ static void the_smallest_of_many_devices(void **state) {
     }
 }
 
+/* Without partitioning, tensor parallelism fills a node and pipelines join nodes. */
+static void whole_states_spread_over_nodes(void **state) {
+    rp_plan_request r = of_params(RP_PLAN_TRAIN, 70e9, RP_BF16);
+    (void)state;
+    r.zero = 0;
+    r.count = r.tp = 8; /* 16 bytes a parameter: 1120 GB on devices of 85 GB */
+    assert_int_equal(plan_on(&r, "H100").min_count, 16);
+    assert_int_equal(plan_on(&r, "H100").fits, 0);
+    r.count = 16;
+    r.pp = 2;
+    assert_int_equal(plan_on(&r, "H100").fits, 1);
+}
+
 static void zero_1_has_a_floor(void **state) {
     rp_plan_request r = of_params(RP_PLAN_TRAIN, 70e9, RP_BF16);
     rp_plan_device d;
@@ -550,6 +563,13 @@ static void communication_by_hand(void **state) {
     d = plan_on(&r, "A100");
     assert_near(d.communication_s, 4e9 / d.device->pcie_bytes_per_s, 1e-9);
     assert_string_equal(d.link, "PCIe");
+    r.count = r.dp = 4; /* each rank its own part, beside the gradients' all-reduce */
+    r.zero = 2;
+    d = plan_on(&r, "A100");
+    assert_near(d.communication_s, 4e9 / 4 / d.device->pcie_bytes_per_s + 2 * 2e9 * 3 / 4 / 300e9,
+                1e-9);
+    assert_near(d.compute_limit * d.compute_s, 8 * 512, 1e-9); /* tokens of a step */
+    assert_near(d.bandwidth_limit * d.memory_s, 8 * 512, 1e-9);
     r = of_preset(RP_PLAN_INFER, "llama-7b", RP_FP16);
     r.count = r.tp = 4; /* decoding: two all-reduces a layer of one token's state */
     assert_near(plan_on(&r, "A100").communication_s, 2 * 32 * 2 * 8192.0 * 3 / 4 / 300e9, 1e-9);
@@ -727,6 +747,7 @@ int main(void) {
         cmocka_unit_test(sequences_that_fit),
         cmocka_unit_test(the_smallest_count_fits_and_one_less_does_not),
         cmocka_unit_test(the_smallest_of_many_devices),
+        cmocka_unit_test(whole_states_spread_over_nodes),
         cmocka_unit_test(zero_1_has_a_floor),
         cmocka_unit_test(experts_are_read_as_tokens_choose_them),
         cmocka_unit_test(pipelines_add_memory_not_speed),
