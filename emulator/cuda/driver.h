@@ -21,35 +21,49 @@
     int name(__VA_ARGS__)
 
 /* A function that needs an initialised driver (CONTEXT: and a current context), told to observers
- * under its own name; CALL is an expression with the runtime's error code. */
-#define DRIVER_BODY(context, call)                                                                 \
+ * under its own name with TOLD, its arguments (EMU_TOLD; NULL: not shown); CALL is an expression
+ * with the runtime's error code. Of the macros below those in _TOLD have the names of the arguments
+ * in parentheses, in the order of the call. */
+#define DRIVER_BODY_TOLD(context, told, call)                                                      \
     {                                                                                              \
         int refused_ = driver_ready(context);                                                      \
         if (refused_)                                                                              \
             return refused_;                                                                       \
-        driver_doors()->enter(__func__, NULL, NULL);                                               \
+        driver_doors()->enter(__func__, NULL, told);                                               \
         return driver_leave((int)(call));                                                          \
     }
+#define DRIVER_BODY(context, call)    DRIVER_BODY_TOLD(context, NULL, call)
 #define DRIVER_CALL(name, call, ...)  DRIVER_EXPORT(name, __VA_ARGS__) DRIVER_BODY(true, call)
 #define DRIVER_QUERY(name, call, ...) DRIVER_EXPORT(name, __VA_ARGS__) DRIVER_BODY(false, call)
+#define DRIVER_CALL_TOLD(name, names, call, ...)                                                   \
+    DRIVER_EXPORT(name, __VA_ARGS__) DRIVER_BODY_TOLD(true, EMU_TOLD names, call)
+#define DRIVER_QUERY_TOLD(name, names, call, ...)                                                  \
+    DRIVER_EXPORT(name, __VA_ARGS__) DRIVER_BODY_TOLD(false, EMU_TOLD names, call)
 
 /* The same function for both default streams: NAME, and NAME_ptsz or _ptds in which the stream 0 is
  * the thread's own. SUFFIX: ptsz, ptds. The expression uses `stream`. */
-#define DRIVER_STREAM(name, call, ...)                                                             \
-    DRIVER_CALL(name, call, __VA_ARGS__, cudaStream_t stream)                                      \
-    DRIVER_EXPORT(name##_ptsz, __VA_ARGS__, cudaStream_t stream) {                                 \
+#define DRIVER_STREAM_BODIES(name, told, call, ...)                                                \
+    DRIVER_EXPORT(name, __VA_ARGS__, cudaStream_t stream)                                          \
+    DRIVER_BODY_TOLD(true, told, call)                                                             \
+        DRIVER_EXPORT(name##_ptsz, __VA_ARGS__, cudaStream_t stream) {                             \
         stream = stream ? stream : cudaStreamPerThread;                                            \
-        DRIVER_BODY(true, call)                                                                    \
+        DRIVER_BODY_TOLD(true, told, call)                                                         \
     }
-#define DRIVER_SYNC(name, call, ...)                                                               \
+#define DRIVER_STREAM(name, call, ...) DRIVER_STREAM_BODIES(name, NULL, call, __VA_ARGS__)
+#define DRIVER_STREAM_TOLD(name, names, call, ...)                                                 \
+    DRIVER_STREAM_BODIES(name, EMU_TOLD names, call, __VA_ARGS__)
+#define DRIVER_SYNC_BODIES(name, told, call, ...)                                                  \
     DRIVER_EXPORT(name, __VA_ARGS__) {                                                             \
         const cudaStream_t stream = NULL;                                                          \
-        DRIVER_BODY(true, call)                                                                    \
+        DRIVER_BODY_TOLD(true, told, call)                                                         \
     }                                                                                              \
     DRIVER_EXPORT(name##_ptds, __VA_ARGS__) {                                                      \
         const cudaStream_t stream = cudaStreamPerThread;                                           \
-        DRIVER_BODY(true, call)                                                                    \
+        DRIVER_BODY_TOLD(true, told, call)                                                         \
     }
+#define DRIVER_SYNC(name, call, ...) DRIVER_SYNC_BODIES(name, NULL, call, __VA_ARGS__)
+#define DRIVER_SYNC_TOLD(name, names, call, ...)                                                   \
+    DRIVER_SYNC_BODIES(name, EMU_TOLD names, call, __VA_ARGS__)
 
 typedef unsigned long long device_pointer;
 

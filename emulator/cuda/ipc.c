@@ -33,13 +33,15 @@ static cudaError_t import_event(cudaEvent_t *event, ipc_handle handle) {
     return open(event, handle);
 }
 
-DRIVER_CALL(cuIpcGetMemHandle, export_memory(handle, memory), ipc_handle *handle,
-            device_pointer memory)
-DRIVER_CALL(cuIpcOpenMemHandle_v2, import_memory(memory, &handle), device_pointer *memory,
-            ipc_handle handle, unsigned flags)
-DRIVER_CALL(cuIpcOpenMemHandle, import_memory(memory, &handle), device_pointer *memory,
-            ipc_handle handle, unsigned flags)
-DRIVER_CALL(cuIpcCloseMemHandle, driver_doors()->ipc_close(pointer(memory)), device_pointer memory)
-DRIVER_CALL(cuIpcGetEventHandle, export_event(handle, event), ipc_handle *handle, cudaEvent_t event)
-DRIVER_CALL(cuIpcOpenEventHandle, import_event(event, handle), cudaEvent_t *event,
-            ipc_handle handle)
+DRIVER_CALL_TOLD(cuIpcGetMemHandle, (handle, memory), export_memory(handle, memory),
+                 ipc_handle *handle, device_pointer memory)
+DRIVER_CALL_TOLD(cuIpcOpenMemHandle_v2, (memory, handle, flags), import_memory(memory, &handle),
+                 device_pointer *memory, ipc_handle handle, unsigned flags)
+DRIVER_CALL_TOLD(cuIpcOpenMemHandle, (memory, handle, flags), import_memory(memory, &handle),
+                 device_pointer *memory, ipc_handle handle, unsigned flags)
+DRIVER_CALL_TOLD(cuIpcCloseMemHandle, (memory), driver_doors()->ipc_close(pointer(memory)),
+                 device_pointer memory)
+DRIVER_CALL_TOLD(cuIpcGetEventHandle, (handle, event), export_event(handle, event),
+                 ipc_handle *handle, cudaEvent_t event)
+DRIVER_CALL_TOLD(cuIpcOpenEventHandle, (event, handle), import_event(event, handle),
+                 cudaEvent_t *event, ipc_handle handle)

@@ -210,18 +210,25 @@ static cudaError_t destroy(void *handle) {
     return cudaSuccess;
 }
 
-DRIVER_CALL(cuLinkCreate_v2, create(count, options, values, handle), unsigned count, int *options,
-            void **values, void **handle)
-DRIVER_CALL(cuLinkAddData_v2, add_data(handle, type, data, size), void *handle, int type,
-            void *data, size_t size, const char *name, unsigned count, int *options, void **values)
-DRIVER_CALL(cuLinkAddFile_v2, add_file(handle, type, path), void *handle, int type,
-            const char *path, unsigned count, int *options, void **values)
-DRIVER_CALL(cuLinkComplete, complete(handle, image, size), void *handle, void **image, size_t *size)
-DRIVER_CALL(cuLinkDestroy, destroy(handle), void *handle)
+DRIVER_CALL_TOLD(cuLinkCreate_v2, (count, options, values, handle),
+                 create(count, options, values, handle), unsigned count, int *options,
+                 void **values, void **handle)
+DRIVER_CALL_TOLD(cuLinkAddData_v2, (handle, type, data, size, name, count, options, values),
+                 add_data(handle, type, data, size), void *handle, int type, void *data,
+                 size_t size, const char *name, unsigned count, int *options, void **values)
+DRIVER_CALL_TOLD(cuLinkAddFile_v2, (handle, type, path, count, options, values),
+                 add_file(handle, type, path), void *handle, int type, const char *path,
+                 unsigned count, int *options, void **values)
+DRIVER_CALL_TOLD(cuLinkComplete, (handle, image, size), complete(handle, image, size), void *handle,
+                 void **image, size_t *size)
+DRIVER_CALL_TOLD(cuLinkDestroy, (handle), destroy(handle), void *handle)
 /* The same but for the size of the options' enumeration, which is an int's. */
-DRIVER_CALL(cuLinkCreate, create(count, options, values, handle), unsigned count, int *options,
-            void **values, void **handle)
-DRIVER_CALL(cuLinkAddData, add_data(handle, type, data, size), void *handle, int type, void *data,
-            size_t size, const char *name, unsigned count, int *options, void **values)
-DRIVER_CALL(cuLinkAddFile, add_file(handle, type, path), void *handle, int type, const char *path,
-            unsigned count, int *options, void **values)
+DRIVER_CALL_TOLD(cuLinkCreate, (count, options, values, handle),
+                 create(count, options, values, handle), unsigned count, int *options,
+                 void **values, void **handle)
+DRIVER_CALL_TOLD(cuLinkAddData, (handle, type, data, size, name, count, options, values),
+                 add_data(handle, type, data, size), void *handle, int type, void *data,
+                 size_t size, const char *name, unsigned count, int *options, void **values)
+DRIVER_CALL_TOLD(cuLinkAddFile, (handle, type, path, count, options, values),
+                 add_file(handle, type, path), void *handle, int type, const char *path,
+                 unsigned count, int *options, void **values)

@@ -62,39 +62,48 @@ static cudaError_t host_to_device(device_pointer *out, void *host, unsigned flag
     return out ? error : cudaErrorInvalidValue;
 }
 
-DRIVER_CALL(cuMemAlloc_v2, allocate(out, size), device_pointer *out, size_t size)
-DRIVER_CALL(cuMemAllocPitch_v2, allocate_pitched(out, pitch, width, rows), device_pointer *out,
-            size_t *pitch, size_t width, size_t rows, unsigned element)
-DRIVER_CALL(cuMemAllocManaged, allocate_managed(out, size, flags), device_pointer *out, size_t size,
-            unsigned flags)
-DRIVER_CALL(cuMemAllocHost_v2, allocate_host(out, size, 0), void **out, size_t size)
-DRIVER_CALL(cuMemHostAlloc, allocate_host(out, size, flags), void **out, size_t size,
-            unsigned flags)
-DRIVER_CALL(cuMemFree_v2, runtime.cudaFree(pointer(block)), device_pointer block)
-DRIVER_CALL(cuMemFreeHost, runtime.cudaFreeHost(block), void *block)
-DRIVER_CALL(cuMemHostRegister_v2, runtime.cudaHostRegister(block, size, flags), void *block,
-            size_t size, unsigned flags)
-DRIVER_CALL(cuMemHostUnregister, runtime.cudaHostUnregister(block), void *block)
-DRIVER_CALL(cuMemHostGetDevicePointer_v2, host_to_device(out, host, flags), device_pointer *out,
-            void *host, unsigned flags)
-DRIVER_CALL(cuMemHostGetFlags, runtime.cudaHostGetFlags(flags, host), unsigned *flags, void *host)
-DRIVER_CALL(cuMemGetInfo_v2, runtime.cudaMemGetInfo(left, total), size_t *left, size_t *total)
+DRIVER_CALL_TOLD(cuMemAlloc_v2, (out, size), allocate(out, size), device_pointer *out, size_t size)
+DRIVER_CALL_TOLD(cuMemAllocPitch_v2, (out, pitch, width, rows, element),
+                 allocate_pitched(out, pitch, width, rows), device_pointer *out, size_t *pitch,
+                 size_t width, size_t rows, unsigned element)
+DRIVER_CALL_TOLD(cuMemAllocManaged, (out, size, flags), allocate_managed(out, size, flags),
+                 device_pointer *out, size_t size, unsigned flags)
+DRIVER_CALL_TOLD(cuMemAllocHost_v2, (out, size), allocate_host(out, size, 0), void **out,
+                 size_t size)
+DRIVER_CALL_TOLD(cuMemHostAlloc, (out, size, flags), allocate_host(out, size, flags), void **out,
+                 size_t size, unsigned flags)
+DRIVER_CALL_TOLD(cuMemFree_v2, (block), runtime.cudaFree(pointer(block)), device_pointer block)
+DRIVER_CALL_TOLD(cuMemFreeHost, (block), runtime.cudaFreeHost(block), void *block)
+DRIVER_CALL_TOLD(cuMemHostRegister_v2, (block, size, flags),
+                 runtime.cudaHostRegister(block, size, flags), void *block, size_t size,
+                 unsigned flags)
+DRIVER_CALL_TOLD(cuMemHostUnregister, (block), runtime.cudaHostUnregister(block), void *block)
+DRIVER_CALL_TOLD(cuMemHostGetDevicePointer_v2, (out, host, flags), host_to_device(out, host, flags),
+                 device_pointer *out, void *host, unsigned flags)
+DRIVER_CALL_TOLD(cuMemHostGetFlags, (flags, host), runtime.cudaHostGetFlags(flags, host),
+                 unsigned *flags, void *host)
+DRIVER_CALL_TOLD(cuMemGetInfo_v2, (left, total), runtime.cudaMemGetInfo(left, total), size_t *left,
+                 size_t *total)
 
-DRIVER_STREAM(cuMemAllocAsync, allocate_async(out, size, NULL, stream), device_pointer *out,
-              size_t size)
-DRIVER_STREAM(cuMemAllocFromPoolAsync, allocate_async(out, size, pool, stream), device_pointer *out,
-              size_t size, cudaMemPool_t pool)
-DRIVER_STREAM(cuMemFreeAsync, runtime.cudaFreeAsync(pointer(block), stream), device_pointer block)
+DRIVER_STREAM_TOLD(cuMemAllocAsync, (out, size, stream), allocate_async(out, size, NULL, stream),
+                   device_pointer *out, size_t size)
+DRIVER_STREAM_TOLD(cuMemAllocFromPoolAsync, (out, size, pool, stream),
+                   allocate_async(out, size, pool, stream), device_pointer *out, size_t size,
+                   cudaMemPool_t pool)
+DRIVER_STREAM_TOLD(cuMemFreeAsync, (block, stream), runtime.cudaFreeAsync(pointer(block), stream),
+                   device_pointer block)
 
-DRIVER_QUERY(cuMemPoolCreate, runtime.cudaMemPoolCreate(pool, properties), cudaMemPool_t *pool,
-             const cudaMemPoolProps *properties)
-DRIVER_QUERY(cuMemPoolDestroy, runtime.cudaMemPoolDestroy(pool), cudaMemPool_t pool)
-DRIVER_QUERY(cuMemPoolGetAttribute, runtime.cudaMemPoolGetAttribute(pool, attribute, value),
-             cudaMemPool_t pool, int attribute, void *value)
-DRIVER_QUERY(cuMemPoolSetAttribute, runtime.cudaMemPoolSetAttribute(pool, attribute, value),
-             cudaMemPool_t pool, int attribute, void *value)
-DRIVER_QUERY(cuMemPoolTrimTo, runtime.cudaMemPoolTrimTo(pool, keep), cudaMemPool_t pool,
-             size_t keep)
+DRIVER_QUERY_TOLD(cuMemPoolCreate, (pool, properties), runtime.cudaMemPoolCreate(pool, properties),
+                  cudaMemPool_t *pool, const cudaMemPoolProps *properties)
+DRIVER_QUERY_TOLD(cuMemPoolDestroy, (pool), runtime.cudaMemPoolDestroy(pool), cudaMemPool_t pool)
+DRIVER_QUERY_TOLD(cuMemPoolGetAttribute, (pool, attribute, value),
+                  runtime.cudaMemPoolGetAttribute(pool, attribute, value), cudaMemPool_t pool,
+                  int attribute, void *value)
+DRIVER_QUERY_TOLD(cuMemPoolSetAttribute, (pool, attribute, value),
+                  runtime.cudaMemPoolSetAttribute(pool, attribute, value), cudaMemPool_t pool,
+                  int attribute, void *value)
+DRIVER_QUERY_TOLD(cuMemPoolTrimTo, (pool, keep), runtime.cudaMemPoolTrimTo(pool, keep),
+                  cudaMemPool_t pool, size_t keep)
 
 /* A location is {type, id}; type 1: a device. Pools of the host's memory are not there. */
 static cudaError_t default_pool(cudaMemPool_t *pool, const cudaMemLocation *at, int type) {
@@ -116,16 +125,18 @@ static cudaError_t set_pool(const cudaMemLocation *at, int type, cudaMemPool_t p
     return at->type == 1 ? runtime.cudaDeviceSetMemPool(at->id, pool) : cudaErrorNotSupported;
 }
 
-DRIVER_QUERY(cuMemPoolSetAccess, runtime.cudaMemPoolSetAccess(pool, list, count),
-             cudaMemPool_t pool, const cudaMemAccessDesc *list, size_t count)
-DRIVER_QUERY(cuMemPoolGetAccess, runtime.cudaMemPoolGetAccess(flags, pool, at), int *flags,
-             cudaMemPool_t pool, const cudaMemLocation *at)
-DRIVER_QUERY(cuMemGetDefaultMemPool, default_pool(pool, at, type), cudaMemPool_t *pool,
-             const cudaMemLocation *at, int type)
-DRIVER_QUERY(cuMemGetMemPool, current_pool(pool, at, type), cudaMemPool_t *pool,
-             const cudaMemLocation *at, int type)
-DRIVER_QUERY(cuMemSetMemPool, set_pool(at, type, pool), const cudaMemLocation *at, int type,
-             cudaMemPool_t pool)
+DRIVER_QUERY_TOLD(cuMemPoolSetAccess, (pool, list, count),
+                  runtime.cudaMemPoolSetAccess(pool, list, count), cudaMemPool_t pool,
+                  const cudaMemAccessDesc *list, size_t count)
+DRIVER_QUERY_TOLD(cuMemPoolGetAccess, (flags, pool, at),
+                  runtime.cudaMemPoolGetAccess(flags, pool, at), int *flags, cudaMemPool_t pool,
+                  const cudaMemLocation *at)
+DRIVER_QUERY_TOLD(cuMemGetDefaultMemPool, (pool, at, type), default_pool(pool, at, type),
+                  cudaMemPool_t *pool, const cudaMemLocation *at, int type)
+DRIVER_QUERY_TOLD(cuMemGetMemPool, (pool, at, type), current_pool(pool, at, type),
+                  cudaMemPool_t *pool, const cudaMemLocation *at, int type)
+DRIVER_QUERY_TOLD(cuMemSetMemPool, (at, type, pool), set_pool(at, type, pool),
+                  const cudaMemLocation *at, int type, cudaMemPool_t pool)
 
 /* ---- What a pointer is -----------------------------------------------------------------------
  */
@@ -252,10 +263,11 @@ static cudaError_t pointer_attributes(unsigned count, const int *attributes, voi
     return cudaSuccess;
 }
 
-DRIVER_CALL(cuPointerGetAttribute, pointer_attribute(out, attribute, p), void *out, int attribute,
-            device_pointer p)
-DRIVER_CALL(cuPointerGetAttributes, pointer_attributes(count, attributes, out, p), unsigned count,
-            int *attributes, void **out, device_pointer p)
+DRIVER_CALL_TOLD(cuPointerGetAttribute, (out, attribute, p), pointer_attribute(out, attribute, p),
+                 void *out, int attribute, device_pointer p)
+DRIVER_CALL_TOLD(cuPointerGetAttributes, (count, attributes, out, p),
+                 pointer_attributes(count, attributes, out, p), unsigned count, int *attributes,
+                 void **out, device_pointer p)
 
 /* That copies of this memory wait, which they do. */
 static cudaError_t set_attribute(const void *value, int attribute, device_pointer p) {
@@ -263,8 +275,8 @@ static cudaError_t set_attribute(const void *value, int attribute, device_pointe
         return cudaErrorInvalidValue;
     return attribute == ATTRIBUTE_SYNC ? cudaSuccess : cudaErrorNotSupported;
 }
-DRIVER_CALL(cuPointerSetAttribute, set_attribute(value, attribute, p), const void *value,
-            int attribute, device_pointer p)
+DRIVER_CALL_TOLD(cuPointerSetAttribute, (value, attribute, p), set_attribute(value, attribute, p),
+                 const void *value, int attribute, device_pointer p)
 
 /* Managed memory is everywhere already. */
 static cudaError_t check_managed(device_pointer p, size_t size) {
@@ -273,13 +285,14 @@ static cudaError_t check_managed(device_pointer p, size_t size) {
     cudaError_t error = range_of(p, &base, &length);
     return error || size > base + length - p ? cudaErrorInvalidValue : cudaSuccess;
 }
-DRIVER_CALL(cuMemAdvise, check_managed(p, size), device_pointer p, size_t size, int advice,
-            int device)
-DRIVER_CALL(cuMemAdvise_v2, check_managed(p, size), device_pointer p, size_t size, int advice,
-            cudaMemLocation at)
-DRIVER_STREAM(cuMemPrefetchAsync, check_managed(p, size), device_pointer p, size_t size, int device)
-DRIVER_STREAM(cuMemPrefetchAsync_v2, check_managed(p, size), device_pointer p, size_t size,
-              cudaMemLocation at, unsigned flags)
+DRIVER_CALL_TOLD(cuMemAdvise, (p, size, advice, device), check_managed(p, size), device_pointer p,
+                 size_t size, int advice, int device)
+DRIVER_CALL_TOLD(cuMemAdvise_v2, (p, size, advice, at), check_managed(p, size), device_pointer p,
+                 size_t size, int advice, cudaMemLocation at)
+DRIVER_STREAM_TOLD(cuMemPrefetchAsync, (p, size, device, stream), check_managed(p, size),
+                   device_pointer p, size_t size, int device)
+DRIVER_STREAM_TOLD(cuMemPrefetchAsync_v2, (p, size, at, flags, stream), check_managed(p, size),
+                   device_pointer p, size_t size, cudaMemLocation at, unsigned flags)
 
 static cudaError_t check_all(const device_pointer *p, const size_t *sizes, size_t count) {
     cudaError_t error = p && sizes && count ? cudaSuccess : cudaErrorInvalidValue;
@@ -287,13 +300,17 @@ static cudaError_t check_all(const device_pointer *p, const size_t *sizes, size_
         error = check_managed(p[i], sizes[i]);
     return error;
 }
-DRIVER_STREAM(cuMemPrefetchBatchAsync, check_all(p, sizes, count), device_pointer *p, size_t *sizes,
-              size_t count, cudaMemLocation *at, size_t *indices, size_t locations, uint64_t flags)
-DRIVER_STREAM(cuMemDiscardBatchAsync, check_all(p, sizes, count), device_pointer *p, size_t *sizes,
-              size_t count, uint64_t flags)
-DRIVER_STREAM(cuMemDiscardAndPrefetchBatchAsync, check_all(p, sizes, count), device_pointer *p,
-              size_t *sizes, size_t count, cudaMemLocation *at, size_t *indices, size_t locations,
-              uint64_t flags)
+DRIVER_STREAM_TOLD(cuMemPrefetchBatchAsync,
+                   (p, sizes, count, at, indices, locations, flags, stream),
+                   check_all(p, sizes, count), device_pointer *p, size_t *sizes, size_t count,
+                   cudaMemLocation *at, size_t *indices, size_t locations, uint64_t flags)
+DRIVER_STREAM_TOLD(cuMemDiscardBatchAsync, (p, sizes, count, flags, stream),
+                   check_all(p, sizes, count), device_pointer *p, size_t *sizes, size_t count,
+                   uint64_t flags)
+DRIVER_STREAM_TOLD(cuMemDiscardAndPrefetchBatchAsync,
+                   (p, sizes, count, at, indices, locations, flags, stream),
+                   check_all(p, sizes, count), device_pointer *p, size_t *sizes, size_t count,
+                   cudaMemLocation *at, size_t *indices, size_t locations, uint64_t flags)
 
 /* ---- Copies ----------------------------------------------------------------------------------
  */
@@ -304,37 +321,42 @@ static cudaError_t copy(void *to, const void *from, size_t size, cudaMemcpyKind 
                                          : runtime.cudaMemcpy(to, from, size, kind);
 }
 
-DRIVER_SYNC(cuMemcpy, copy(pointer(to), pointer(from), size, cudaMemcpyDefault, stream),
-            device_pointer to, device_pointer from, size_t size)
-DRIVER_SYNC(cuMemcpyHtoD_v2, copy(pointer(to), from, size, cudaMemcpyHostToDevice, stream),
-            device_pointer to, const void *from, size_t size)
-DRIVER_SYNC(cuMemcpyDtoH_v2, copy(to, pointer(from), size, cudaMemcpyDeviceToHost, stream),
-            void *to, device_pointer from, size_t size)
-DRIVER_SYNC(cuMemcpyDtoD_v2,
-            copy(pointer(to), pointer(from), size, cudaMemcpyDeviceToDevice, stream),
-            device_pointer to, device_pointer from, size_t size)
-DRIVER_SYNC(cuMemcpyPeer, copy(pointer(to), pointer(from), size, cudaMemcpyDeviceToDevice, stream),
-            device_pointer to, void *to_context, device_pointer from, void *from_context,
-            size_t size)
+DRIVER_SYNC_TOLD(cuMemcpy, (to, from, size),
+                 copy(pointer(to), pointer(from), size, cudaMemcpyDefault, stream),
+                 device_pointer to, device_pointer from, size_t size)
+DRIVER_SYNC_TOLD(cuMemcpyHtoD_v2, (to, from, size),
+                 copy(pointer(to), from, size, cudaMemcpyHostToDevice, stream), device_pointer to,
+                 const void *from, size_t size)
+DRIVER_SYNC_TOLD(cuMemcpyDtoH_v2, (to, from, size),
+                 copy(to, pointer(from), size, cudaMemcpyDeviceToHost, stream), void *to,
+                 device_pointer from, size_t size)
+DRIVER_SYNC_TOLD(cuMemcpyDtoD_v2, (to, from, size),
+                 copy(pointer(to), pointer(from), size, cudaMemcpyDeviceToDevice, stream),
+                 device_pointer to, device_pointer from, size_t size)
+DRIVER_SYNC_TOLD(cuMemcpyPeer, (to, to_context, from, from_context, size),
+                 copy(pointer(to), pointer(from), size, cudaMemcpyDeviceToDevice, stream),
+                 device_pointer to, void *to_context, device_pointer from, void *from_context,
+                 size_t size)
 
-DRIVER_STREAM(cuMemcpyAsync,
-              runtime.cudaMemcpyAsync(pointer(to), pointer(from), size, cudaMemcpyDefault, stream),
-              device_pointer to, device_pointer from, size_t size)
-DRIVER_STREAM(cuMemcpyHtoDAsync_v2,
-              runtime.cudaMemcpyAsync(pointer(to), from, size, cudaMemcpyHostToDevice, stream),
-              device_pointer to, const void *from, size_t size)
-DRIVER_STREAM(cuMemcpyDtoHAsync_v2,
-              runtime.cudaMemcpyAsync(to, pointer(from), size, cudaMemcpyDeviceToHost, stream),
-              void *to, device_pointer from, size_t size)
-DRIVER_STREAM(cuMemcpyDtoDAsync_v2,
-              runtime.cudaMemcpyAsync(pointer(to), pointer(from), size, cudaMemcpyDeviceToDevice,
-                                      stream),
-              device_pointer to, device_pointer from, size_t size)
-DRIVER_STREAM(cuMemcpyPeerAsync,
-              runtime.cudaMemcpyAsync(pointer(to), pointer(from), size, cudaMemcpyDeviceToDevice,
-                                      stream),
-              device_pointer to, void *to_context, device_pointer from, void *from_context,
-              size_t size)
+DRIVER_STREAM_TOLD(cuMemcpyAsync, (to, from, size, stream),
+                   runtime.cudaMemcpyAsync(pointer(to), pointer(from), size, cudaMemcpyDefault,
+                                           stream),
+                   device_pointer to, device_pointer from, size_t size)
+DRIVER_STREAM_TOLD(cuMemcpyHtoDAsync_v2, (to, from, size, stream),
+                   runtime.cudaMemcpyAsync(pointer(to), from, size, cudaMemcpyHostToDevice, stream),
+                   device_pointer to, const void *from, size_t size)
+DRIVER_STREAM_TOLD(cuMemcpyDtoHAsync_v2, (to, from, size, stream),
+                   runtime.cudaMemcpyAsync(to, pointer(from), size, cudaMemcpyDeviceToHost, stream),
+                   void *to, device_pointer from, size_t size)
+DRIVER_STREAM_TOLD(cuMemcpyDtoDAsync_v2, (to, from, size, stream),
+                   runtime.cudaMemcpyAsync(pointer(to), pointer(from), size,
+                                           cudaMemcpyDeviceToDevice, stream),
+                   device_pointer to, device_pointer from, size_t size)
+DRIVER_STREAM_TOLD(cuMemcpyPeerAsync, (to, to_context, from, from_context, size, stream),
+                   runtime.cudaMemcpyAsync(pointer(to), pointer(from), size,
+                                           cudaMemcpyDeviceToDevice, stream),
+                   device_pointer to, void *to_context, device_pointer from, void *from_context,
+                   size_t size)
 
 /* One end of a box. NULL: no memory, or an array. */
 static void *end_of(int type, const void *host, device_pointer device) {
@@ -433,21 +455,23 @@ static cudaError_t copy_rows(const driver_memcpy2d *c, bool wait, cudaStream_t s
                     wait, stream);
 }
 
-DRIVER_SYNC(cuMemcpy2D_v2, copy_rows(c, true, stream), const driver_memcpy2d *c)
-DRIVER_SYNC(cuMemcpy2DUnaligned_v2, copy_rows(c, true, stream), const driver_memcpy2d *c)
-DRIVER_SYNC(cuMemcpy3D_v2, copy_box(c, true, stream), const driver_memcpy3d *c)
-DRIVER_STREAM(cuMemcpy2DAsync_v2, copy_rows(c, false, stream), const driver_memcpy2d *c)
-DRIVER_STREAM(cuMemcpy3DAsync_v2, copy_box(c, false, stream), const driver_memcpy3d *c)
+DRIVER_SYNC_TOLD(cuMemcpy2D_v2, (c), copy_rows(c, true, stream), const driver_memcpy2d *c)
+DRIVER_SYNC_TOLD(cuMemcpy2DUnaligned_v2, (c), copy_rows(c, true, stream), const driver_memcpy2d *c)
+DRIVER_SYNC_TOLD(cuMemcpy3D_v2, (c), copy_box(c, true, stream), const driver_memcpy3d *c)
+DRIVER_STREAM_TOLD(cuMemcpy2DAsync_v2, (c, stream), copy_rows(c, false, stream),
+                   const driver_memcpy2d *c)
+DRIVER_STREAM_TOLD(cuMemcpy3DAsync_v2, (c, stream), copy_box(c, false, stream),
+                   const driver_memcpy3d *c)
 
 /* Contexts stand where the plain box has reserved words; an address says which device it is on. */
 typedef struct driver_memcpy3d_peer {
     driver_memcpy3d box;
 } driver_memcpy3d_peer;
 
-DRIVER_SYNC(cuMemcpy3DPeer, copy_box(c ? &c->box : NULL, true, stream),
-            const driver_memcpy3d_peer *c)
-DRIVER_STREAM(cuMemcpy3DPeerAsync, copy_box(c ? &c->box : NULL, false, stream),
-              const driver_memcpy3d_peer *c)
+DRIVER_SYNC_TOLD(cuMemcpy3DPeer, (c), copy_box(c ? &c->box : NULL, true, stream),
+                 const driver_memcpy3d_peer *c)
+DRIVER_STREAM_TOLD(cuMemcpy3DPeerAsync, (c, stream), copy_box(c ? &c->box : NULL, false, stream),
+                   const driver_memcpy3d_peer *c)
 
 /* Attributes say when a source may be read, which is at once, and where it is. */
 static cudaError_t copy_batch(const device_pointer *to, const device_pointer *from,
@@ -462,12 +486,16 @@ static cudaError_t copy_batch(const device_pointer *to, const device_pointer *fr
     }
     return error;
 }
-DRIVER_STREAM(cuMemcpyBatchAsync, copy_batch(to, from, sizes, count, failed, stream),
-              device_pointer *to, device_pointer *from, size_t *sizes, size_t count,
-              void *attributes, size_t *indices, size_t attribute_count, size_t *failed)
-DRIVER_STREAM(cuMemcpyBatchAsync_v2, copy_batch(to, from, sizes, count, NULL, stream),
-              device_pointer *to, device_pointer *from, size_t *sizes, size_t count,
-              void *attributes, size_t *indices, size_t attribute_count)
+DRIVER_STREAM_TOLD(cuMemcpyBatchAsync,
+                   (to, from, sizes, count, attributes, indices, attribute_count, failed, stream),
+                   copy_batch(to, from, sizes, count, failed, stream), device_pointer *to,
+                   device_pointer *from, size_t *sizes, size_t count, void *attributes,
+                   size_t *indices, size_t attribute_count, size_t *failed)
+DRIVER_STREAM_TOLD(cuMemcpyBatchAsync_v2,
+                   (to, from, sizes, count, attributes, indices, attribute_count, stream),
+                   copy_batch(to, from, sizes, count, NULL, stream), device_pointer *to,
+                   device_pointer *from, size_t *sizes, size_t count, void *attributes,
+                   size_t *indices, size_t attribute_count)
 
 /* ---- Fills -----------------------------------------------------------------------------------
  */
@@ -480,15 +508,18 @@ static cudaError_t fill(device_pointer to, size_t pitch, unsigned value, size_t 
 }
 
 #define FILL(bits, type)                                                                           \
-    DRIVER_SYNC(cuMemsetD##bits##_v2, fill(to, 0, value, sizeof value, count, 1, stream),          \
-                device_pointer to, type value, size_t count)                                       \
-    DRIVER_STREAM(cuMemsetD##bits##Async, fill(to, 0, value, sizeof value, count, 1, stream),      \
-                  device_pointer to, type value, size_t count)                                     \
-    DRIVER_SYNC(cuMemsetD2D##bits##_v2, fill(to, pitch, value, sizeof value, width, rows, stream), \
-                device_pointer to, size_t pitch, type value, size_t width, size_t rows)            \
-    DRIVER_STREAM(cuMemsetD2D##bits##Async,                                                        \
-                  fill(to, pitch, value, sizeof value, width, rows, stream), device_pointer to,    \
-                  size_t pitch, type value, size_t width, size_t rows)
+    DRIVER_SYNC_TOLD(cuMemsetD##bits##_v2, (to, value, count),                                     \
+                     fill(to, 0, value, sizeof value, count, 1, stream), device_pointer to,        \
+                     type value, size_t count)                                                     \
+    DRIVER_STREAM_TOLD(cuMemsetD##bits##Async, (to, value, count, stream),                         \
+                       fill(to, 0, value, sizeof value, count, 1, stream), device_pointer to,      \
+                       type value, size_t count)                                                   \
+    DRIVER_SYNC_TOLD(cuMemsetD2D##bits##_v2, (to, pitch, value, width, rows),                      \
+                     fill(to, pitch, value, sizeof value, width, rows, stream), device_pointer to, \
+                     size_t pitch, type value, size_t width, size_t rows)                          \
+    DRIVER_STREAM_TOLD(cuMemsetD2D##bits##Async, (to, pitch, value, width, rows, stream),          \
+                       fill(to, pitch, value, sizeof value, width, rows, stream),                  \
+                       device_pointer to, size_t pitch, type value, size_t width, size_t rows)
 FILL(8, unsigned char)
 FILL(16, unsigned short)
 FILL(32, unsigned)

@@ -78,16 +78,21 @@ static cudaError_t load_with(void **module, const void *image, unsigned count, c
     return error;
 }
 
-DRIVER_CALL(cuModuleLoad, load_file(module, path), void **module, const char *path)
-DRIVER_CALL(cuModuleLoadData, load(module, image), void **module, const void *image)
-DRIVER_CALL(cuModuleLoadDataEx, load_with(module, image, count, options, values), void **module,
-            const void *image, unsigned count, int *options, void **values)
-DRIVER_CALL(cuModuleLoadFatBinary, load(module, image), void **module, const void *image)
-DRIVER_CALL(cuModuleUnload, unload(module), void *module)
-DRIVER_CALL(cuModuleGetFunction, get_kernel(kernel, module, name), void **kernel, void *module,
-            const char *name)
-DRIVER_CALL(cuModuleGetGlobal_v2, get_global(address, size, module, name), device_pointer *address,
-            size_t *size, void *module, const char *name)
+DRIVER_CALL_TOLD(cuModuleLoad, (module, path), load_file(module, path), void **module,
+                 const char *path)
+DRIVER_CALL_TOLD(cuModuleLoadData, (module, image), load(module, image), void **module,
+                 const void *image)
+DRIVER_CALL_TOLD(cuModuleLoadDataEx, (module, image, count, options, values),
+                 load_with(module, image, count, options, values), void **module, const void *image,
+                 unsigned count, int *options, void **values)
+DRIVER_CALL_TOLD(cuModuleLoadFatBinary, (module, image), load(module, image), void **module,
+                 const void *image)
+DRIVER_CALL_TOLD(cuModuleUnload, (module), unload(module), void *module)
+DRIVER_CALL_TOLD(cuModuleGetFunction, (kernel, module, name), get_kernel(kernel, module, name),
+                 void **kernel, void *module, const char *name)
+DRIVER_CALL_TOLD(cuModuleGetGlobal_v2, (address, size, module, name),
+                 get_global(address, size, module, name), device_pointer *address, size_t *size,
+                 void *module, const char *name)
 
 DRIVER_EXPORT(cuModuleGetLoadingMode, int *mode) {
     enum { EAGER = 1 };
@@ -98,19 +103,25 @@ DRIVER_EXPORT(cuModuleGetLoadingMode, int *mode) {
 }
 
 /* Libraries belong to no context: what is loaded at once here is loaded on the current device. */
-DRIVER_CALL(cuLibraryLoadData, load_with(library, code, jit_count, jit_options, jit_values),
-            void **library, const void *code, int *jit_options, void **jit_values,
-            unsigned jit_count, int *options, void **values, unsigned count)
-DRIVER_CALL(cuLibraryLoadFromFile, load_file(library, path), void **library, const char *path,
-            int *jit_options, void **jit_values, unsigned jit_count, int *options, void **values,
-            unsigned count)
-DRIVER_CALL(cuLibraryUnload, unload(library), void *library)
-DRIVER_CALL(cuLibraryGetKernel, get_kernel(kernel, library, name), void **kernel, void *library,
-            const char *name)
-DRIVER_CALL(cuLibraryGetModule, (*module = library, cudaSuccess), void **module, void *library)
-DRIVER_CALL(cuLibraryGetGlobal, get_global(address, size, library, name), device_pointer *address,
-            size_t *size, void *library, const char *name)
-DRIVER_CALL(cuKernelGetFunction, (*function = kernel, cudaSuccess), void **function, void *kernel)
+DRIVER_CALL_TOLD(cuLibraryLoadData,
+                 (library, code, jit_options, jit_values, jit_count, options, values, count),
+                 load_with(library, code, jit_count, jit_options, jit_values), void **library,
+                 const void *code, int *jit_options, void **jit_values, unsigned jit_count,
+                 int *options, void **values, unsigned count)
+DRIVER_CALL_TOLD(cuLibraryLoadFromFile,
+                 (library, path, jit_options, jit_values, jit_count, options, values, count),
+                 load_file(library, path), void **library, const char *path, int *jit_options,
+                 void **jit_values, unsigned jit_count, int *options, void **values, unsigned count)
+DRIVER_CALL_TOLD(cuLibraryUnload, (library), unload(library), void *library)
+DRIVER_CALL_TOLD(cuLibraryGetKernel, (kernel, library, name), get_kernel(kernel, library, name),
+                 void **kernel, void *library, const char *name)
+DRIVER_CALL_TOLD(cuLibraryGetModule, (module, library), (*module = library, cudaSuccess),
+                 void **module, void *library)
+DRIVER_CALL_TOLD(cuLibraryGetGlobal, (address, size, library, name),
+                 get_global(address, size, library, name), device_pointer *address, size_t *size,
+                 void *library, const char *name)
+DRIVER_CALL_TOLD(cuKernelGetFunction, (function, kernel), (*function = kernel, cudaSuccess),
+                 void **function, void *kernel)
 
 static cudaError_t list_kernels(void **kernels, unsigned room, void *module, unsigned *count) {
     unsigned n = 0;
@@ -146,25 +157,32 @@ static cudaError_t get_managed(device_pointer *address, size_t *size, void *libr
     return error;
 }
 
-DRIVER_CALL(cuModuleGetFunctionCount,
-            count ? list_kernels(NULL, 0, module, count) : cudaErrorInvalidValue, unsigned *count,
-            void *module)
-DRIVER_CALL(cuModuleEnumerateFunctions, list_kernels(functions, room, module, NULL),
-            void **functions, unsigned room, void *module)
-DRIVER_CALL(cuLibraryGetKernelCount,
-            count ? list_kernels(NULL, 0, library, count) : cudaErrorInvalidValue, unsigned *count,
-            void *library)
-DRIVER_CALL(cuLibraryEnumerateKernels, list_kernels(kernels, room, library, NULL), void **kernels,
-            unsigned room, void *library)
-DRIVER_CALL(cuLibraryGetManaged, get_managed(address, size, library, name), device_pointer *address,
-            size_t *size, void *library, const char *name)
-DRIVER_CALL(cuLibraryGetUnifiedFunction, cudaErrorSymbolNotFound, void **function, void *library,
-            const char *name)
-DRIVER_CALL(cuFuncGetModule, module_of(module, kernel), void **module, void *kernel)
-DRIVER_CALL(cuKernelGetLibrary, module_of(library, kernel), void **library, void *kernel)
-DRIVER_CALL(cuFuncLoad, kernel ? cudaSuccess : cudaErrorInvalidResourceHandle, void *kernel)
-DRIVER_CALL(cuFuncIsLoaded, state ? (*state = 1, cudaSuccess) : cudaErrorInvalidValue, int *state,
-            void *kernel)
+DRIVER_CALL_TOLD(cuModuleGetFunctionCount, (count, module),
+                 count ? list_kernels(NULL, 0, module, count) : cudaErrorInvalidValue,
+                 unsigned *count, void *module)
+DRIVER_CALL_TOLD(cuModuleEnumerateFunctions, (functions, room, module),
+                 list_kernels(functions, room, module, NULL), void **functions, unsigned room,
+                 void *module)
+DRIVER_CALL_TOLD(cuLibraryGetKernelCount, (count, library),
+                 count ? list_kernels(NULL, 0, library, count) : cudaErrorInvalidValue,
+                 unsigned *count, void *library)
+DRIVER_CALL_TOLD(cuLibraryEnumerateKernels, (kernels, room, library),
+                 list_kernels(kernels, room, library, NULL), void **kernels, unsigned room,
+                 void *library)
+DRIVER_CALL_TOLD(cuLibraryGetManaged, (address, size, library, name),
+                 get_managed(address, size, library, name), device_pointer *address, size_t *size,
+                 void *library, const char *name)
+DRIVER_CALL_TOLD(cuLibraryGetUnifiedFunction, (function, library, name), cudaErrorSymbolNotFound,
+                 void **function, void *library, const char *name)
+DRIVER_CALL_TOLD(cuFuncGetModule, (module, kernel), module_of(module, kernel), void **module,
+                 void *kernel)
+DRIVER_CALL_TOLD(cuKernelGetLibrary, (library, kernel), module_of(library, kernel), void **library,
+                 void *kernel)
+DRIVER_CALL_TOLD(cuFuncLoad, (kernel), kernel ? cudaSuccess : cudaErrorInvalidResourceHandle,
+                 void *kernel)
+DRIVER_CALL_TOLD(cuFuncIsLoaded, (state, kernel),
+                 state ? (*state = 1, cudaSuccess) : cudaErrorInvalidValue, int *state,
+                 void *kernel)
 
 /* ---- Kernels ---------------------------------------------------------------------------------
  */
@@ -202,27 +220,34 @@ static cudaError_t get_attribute(int *value, int attribute, const void *kernel) 
     return error;
 }
 
-DRIVER_CALL(cuFuncGetName, get_name(name, kernel), const char **name, void *kernel)
-DRIVER_CALL(cuKernelGetName, get_name(name, kernel), const char **name, void *kernel)
-DRIVER_CALL(cuFuncGetAttribute, get_attribute(value, attribute, kernel), int *value, int attribute,
-            void *kernel)
-DRIVER_CALL(cuKernelGetAttribute, get_attribute(value, attribute, kernel), int *value,
-            int attribute, void *kernel, int device)
-DRIVER_CALL(cuFuncSetAttribute, runtime.cudaFuncSetAttribute(host_of(kernel), attribute, value),
-            void *kernel, int attribute, int value)
-DRIVER_CALL(cuKernelSetAttribute, runtime.cudaFuncSetAttribute(host_of(kernel), attribute, value),
-            int attribute, int value, void *kernel, int device)
-DRIVER_CALL(cuFuncGetParamInfo, runtime.cudaFuncGetParamInfo(host_of(kernel), index, offset, size),
-            void *kernel, size_t index, size_t *offset, size_t *size)
-DRIVER_CALL(cuKernelGetParamInfo,
-            runtime.cudaFuncGetParamInfo(host_of(kernel), index, offset, size), void *kernel,
-            size_t index, size_t *offset, size_t *size)
-DRIVER_CALL(cuKernelSetCacheConfig, kernel ? cudaSuccess : cudaErrorInvalidResourceHandle,
-            void *kernel, int config, int device)
-DRIVER_CALL(cuFuncSetCacheConfig, kernel ? cudaSuccess : cudaErrorInvalidResourceHandle,
-            void *kernel, int config)
-DRIVER_CALL(cuFuncSetSharedMemConfig, kernel ? cudaSuccess : cudaErrorInvalidResourceHandle,
-            void *kernel, int config)
+DRIVER_CALL_TOLD(cuFuncGetName, (name, kernel), get_name(name, kernel), const char **name,
+                 void *kernel)
+DRIVER_CALL_TOLD(cuKernelGetName, (name, kernel), get_name(name, kernel), const char **name,
+                 void *kernel)
+DRIVER_CALL_TOLD(cuFuncGetAttribute, (value, attribute, kernel),
+                 get_attribute(value, attribute, kernel), int *value, int attribute, void *kernel)
+DRIVER_CALL_TOLD(cuKernelGetAttribute, (value, attribute, kernel, device),
+                 get_attribute(value, attribute, kernel), int *value, int attribute, void *kernel,
+                 int device)
+DRIVER_CALL_TOLD(cuFuncSetAttribute, (kernel, attribute, value),
+                 runtime.cudaFuncSetAttribute(host_of(kernel), attribute, value), void *kernel,
+                 int attribute, int value)
+DRIVER_CALL_TOLD(cuKernelSetAttribute, (attribute, value, kernel, device),
+                 runtime.cudaFuncSetAttribute(host_of(kernel), attribute, value), int attribute,
+                 int value, void *kernel, int device)
+DRIVER_CALL_TOLD(cuFuncGetParamInfo, (kernel, index, offset, size),
+                 runtime.cudaFuncGetParamInfo(host_of(kernel), index, offset, size), void *kernel,
+                 size_t index, size_t *offset, size_t *size)
+DRIVER_CALL_TOLD(cuKernelGetParamInfo, (kernel, index, offset, size),
+                 runtime.cudaFuncGetParamInfo(host_of(kernel), index, offset, size), void *kernel,
+                 size_t index, size_t *offset, size_t *size)
+DRIVER_CALL_TOLD(cuKernelSetCacheConfig, (kernel, config, device),
+                 kernel ? cudaSuccess : cudaErrorInvalidResourceHandle, void *kernel, int config,
+                 int device)
+DRIVER_CALL_TOLD(cuFuncSetCacheConfig, (kernel, config),
+                 kernel ? cudaSuccess : cudaErrorInvalidResourceHandle, void *kernel, int config)
+DRIVER_CALL_TOLD(cuFuncSetSharedMemConfig, (kernel, config),
+                 kernel ? cudaSuccess : cudaErrorInvalidResourceHandle, void *kernel, int config)
 
 /* ---- Occupancy -------------------------------------------------------------------------------
  */
@@ -254,24 +279,26 @@ static cudaError_t best_block(int *grid, int *block, const void *kernel, shared_
     return error;
 }
 
-DRIVER_CALL(cuOccupancyMaxActiveBlocksPerMultiprocessor,
-            runtime.cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, host_of(kernel), threads,
-                                                                  shared),
-            int *blocks, void *kernel, int threads, size_t shared)
-DRIVER_CALL(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags,
-            runtime.cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, host_of(kernel), threads,
-                                                                  shared),
-            int *blocks, void *kernel, int threads, size_t shared, unsigned flags)
-DRIVER_CALL(cuOccupancyAvailableDynamicSMemPerBlock,
-            runtime.cudaOccupancyAvailableDynamicSMemPerBlock(bytes, host_of(kernel), blocks,
-                                                              threads),
-            size_t *bytes, void *kernel, int blocks, int threads)
-DRIVER_CALL(cuOccupancyMaxPotentialBlockSize,
-            best_block(grid, block, kernel, shared_of, shared, limit), int *grid, int *block,
-            void *kernel, shared_of_block shared_of, size_t shared, int limit)
-DRIVER_CALL(cuOccupancyMaxPotentialBlockSizeWithFlags,
-            best_block(grid, block, kernel, shared_of, shared, limit), int *grid, int *block,
-            void *kernel, shared_of_block shared_of, size_t shared, int limit, unsigned flags)
+DRIVER_CALL_TOLD(cuOccupancyMaxActiveBlocksPerMultiprocessor, (blocks, kernel, threads, shared),
+                 runtime.cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, host_of(kernel),
+                                                                       threads, shared),
+                 int *blocks, void *kernel, int threads, size_t shared)
+DRIVER_CALL_TOLD(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags,
+                 (blocks, kernel, threads, shared, flags),
+                 runtime.cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, host_of(kernel),
+                                                                       threads, shared),
+                 int *blocks, void *kernel, int threads, size_t shared, unsigned flags)
+DRIVER_CALL_TOLD(cuOccupancyAvailableDynamicSMemPerBlock, (bytes, kernel, blocks, threads),
+                 runtime.cudaOccupancyAvailableDynamicSMemPerBlock(bytes, host_of(kernel), blocks,
+                                                                   threads),
+                 size_t *bytes, void *kernel, int blocks, int threads)
+DRIVER_CALL_TOLD(cuOccupancyMaxPotentialBlockSize, (grid, block, kernel, shared_of, shared, limit),
+                 best_block(grid, block, kernel, shared_of, shared, limit), int *grid, int *block,
+                 void *kernel, shared_of_block shared_of, size_t shared, int limit)
+DRIVER_CALL_TOLD(cuOccupancyMaxPotentialBlockSizeWithFlags,
+                 (grid, block, kernel, shared_of, shared, limit, flags),
+                 best_block(grid, block, kernel, shared_of, shared, limit), int *grid, int *block,
+                 void *kernel, shared_of_block shared_of, size_t shared, int limit, unsigned flags)
 
 /* ---- Launches --------------------------------------------------------------------------------
  */

@@ -210,16 +210,19 @@ DOOR_EXPORT(cudaError_t, cudaMalloc, void **address, size_t size) {
 DOOR_EXPORT(cudaError_t, cudaMallocManaged, void **address, size_t size, unsigned flags) {
     if (size == 0 || (flags != 1 && flags != 2))
         return door_return(cudaErrorInvalidValue);
-    return door_return(DOOR_CALL(__func__, allocate(EMU_MEMORY_MANAGED, size, address)));
+    return door_return(DOOR_CALL_WITH(__func__, EMU_TOLD(address, size, flags),
+                                      allocate(EMU_MEMORY_MANAGED, size, address)));
 }
 
 DOOR_EXPORT(cudaError_t, cudaMallocHost, void **address, size_t size) {
-    return door_return(DOOR_CALL(__func__, allocate(EMU_MEMORY_HOST, size, address)));
+    return door_return(DOOR_CALL_WITH(__func__, EMU_TOLD(address, size),
+                                      allocate(EMU_MEMORY_HOST, size, address)));
 }
 
 DOOR_EXPORT(cudaError_t, cudaHostAlloc, void **address, size_t size, unsigned flags) {
     (void)flags; /* all pinned memory is portable and mapped */
-    return door_return(DOOR_CALL(__func__, allocate(EMU_MEMORY_HOST, size, address)));
+    return door_return(DOOR_CALL_WITH(__func__, EMU_TOLD(address, size, flags),
+                                      allocate(EMU_MEMORY_HOST, size, address)));
 }
 
 static cudaError_t allocate_pitched(void **address, size_t *pitch, size_t width, size_t rows) {
@@ -236,7 +239,8 @@ static cudaError_t allocate_pitched(void **address, size_t *pitch, size_t width,
 
 DOOR_EXPORT(cudaError_t, cudaMallocPitch, void **address, size_t *pitch, size_t width,
             size_t height) {
-    return door_return(DOOR_CALL(__func__, allocate_pitched(address, pitch, width, height)));
+    return door_return(DOOR_CALL_WITH(__func__, EMU_TOLD(address, pitch, width, height),
+                                      allocate_pitched(address, pitch, width, height)));
 }
 
 DOOR_EXPORT(cudaError_t, cudaMalloc3D, cudaPitchedPtr *block, cudaExtent extent) {
@@ -264,7 +268,7 @@ DOOR_EXPORT(cudaError_t, cudaFree, void *address) {
 }
 
 DOOR_EXPORT(cudaError_t, cudaFreeHost, void *address) {
-    return door_return(DOOR_CALL(__func__, release(address, true)));
+    return door_return(DOOR_CALL_WITH(__func__, EMU_TOLD(address), release(address, true)));
 }
 
 DOOR_EXPORT(cudaError_t, cudaMemGetInfo, size_t *left, size_t *total) {
@@ -491,31 +495,37 @@ static cudaError_t free_async(void *address, cudaStream_t stream) {
 }
 
 DOOR_EXPORT(cudaError_t, cudaMallocAsync, void **address, size_t size, cudaStream_t stream) {
-    return door_return(DOOR_CALL(__func__, allocate_async(address, size, NULL, stream)));
+    return door_return(DOOR_CALL_WITH(__func__, EMU_TOLD(address, size, stream),
+                                      allocate_async(address, size, NULL, stream)));
 }
 
 DOOR_EXPORT(cudaError_t, cudaMallocAsync_ptsz, void **address, size_t size, cudaStream_t stream) {
     return door_return(
-        DOOR_CALL(__func__, allocate_async(address, size, NULL, door_per_thread(stream))));
+        DOOR_CALL_WITH(__func__, EMU_TOLD(address, size, stream),
+                       allocate_async(address, size, NULL, door_per_thread(stream))));
 }
 
 DOOR_EXPORT(cudaError_t, cudaMallocFromPoolAsync, void **address, size_t size, cudaMemPool_t pool,
             cudaStream_t stream) {
-    return door_return(DOOR_CALL(__func__, allocate_async(address, size, pool, stream)));
+    return door_return(DOOR_CALL_WITH(__func__, EMU_TOLD(address, size, pool, stream),
+                                      allocate_async(address, size, pool, stream)));
 }
 
 DOOR_EXPORT(cudaError_t, cudaMallocFromPoolAsync_ptsz, void **address, size_t size,
             cudaMemPool_t pool, cudaStream_t stream) {
     return door_return(
-        DOOR_CALL(__func__, allocate_async(address, size, pool, door_per_thread(stream))));
+        DOOR_CALL_WITH(__func__, EMU_TOLD(address, size, pool, stream),
+                       allocate_async(address, size, pool, door_per_thread(stream))));
 }
 
 DOOR_EXPORT(cudaError_t, cudaFreeAsync, void *address, cudaStream_t stream) {
-    return door_return(DOOR_CALL(__func__, free_async(address, stream)));
+    return door_return(
+        DOOR_CALL_WITH(__func__, EMU_TOLD(address, stream), free_async(address, stream)));
 }
 
 DOOR_EXPORT(cudaError_t, cudaFreeAsync_ptsz, void *address, cudaStream_t stream) {
-    return door_return(DOOR_CALL(__func__, free_async(address, door_per_thread(stream))));
+    return door_return(DOOR_CALL_WITH(__func__, EMU_TOLD(address, stream),
+                                      free_async(address, door_per_thread(stream))));
 }
 
 /* Enters, and turns a device's number into the device. */

@@ -35,6 +35,25 @@ typedef struct emu_api_event {
     uint64_t *user; /* 8 bytes of the observer's, kept from entry to exit */
 } emu_api_event;
 
+/* The arguments of a call as observers get them: a pointer to a structure of the function's own
+ * parameters, in their order, which lives as long as the block. EMU_TOLD(to, from, size). */
+#define EMU_TOLD(...)                                                (&(const struct {EMU_TOLD_EACH(__VA_ARGS__)}){__VA_ARGS__})
+#define EMU_TOLD_FIELD(name)                                         __typeof__(name) name;
+#define EMU_TOLD_1(a)                                                EMU_TOLD_FIELD(a)
+#define EMU_TOLD_2(a, ...)                                           EMU_TOLD_FIELD(a) EMU_TOLD_1(__VA_ARGS__)
+#define EMU_TOLD_3(a, ...)                                           EMU_TOLD_FIELD(a) EMU_TOLD_2(__VA_ARGS__)
+#define EMU_TOLD_4(a, ...)                                           EMU_TOLD_FIELD(a) EMU_TOLD_3(__VA_ARGS__)
+#define EMU_TOLD_5(a, ...)                                           EMU_TOLD_FIELD(a) EMU_TOLD_4(__VA_ARGS__)
+#define EMU_TOLD_6(a, ...)                                           EMU_TOLD_FIELD(a) EMU_TOLD_5(__VA_ARGS__)
+#define EMU_TOLD_7(a, ...)                                           EMU_TOLD_FIELD(a) EMU_TOLD_6(__VA_ARGS__)
+#define EMU_TOLD_8(a, ...)                                           EMU_TOLD_FIELD(a) EMU_TOLD_7(__VA_ARGS__)
+#define EMU_TOLD_9(a, ...)                                           EMU_TOLD_FIELD(a) EMU_TOLD_8(__VA_ARGS__)
+#define EMU_TOLD_PICK(_1, _2, _3, _4, _5, _6, _7, _8, _9, name, ...) name
+#define EMU_TOLD_EACH(...)                                                                         \
+    EMU_TOLD_PICK(__VA_ARGS__, EMU_TOLD_9, EMU_TOLD_8, EMU_TOLD_7, EMU_TOLD_6, EMU_TOLD_5,         \
+                  EMU_TOLD_4, EMU_TOLD_3, EMU_TOLD_2, EMU_TOLD_1, )                                \
+    (__VA_ARGS__)
+
 /* A launch that has run; counts NULL: counting was off. */
 typedef struct emu_launch_event {
     uint64_t id; /* in the counts file */
@@ -156,8 +175,8 @@ typedef struct emu_linked {
 /* A device's place in the table of a machine's. */
 typedef struct emu_door_device {
     const emu_device_spec *spec;
-    int index;    /* as the program counts; -1: it does not see this one */
-    int physical; /* as the machine counts */
+    int index;               /* as the program counts; -1: it does not see this one */
+    int physical;            /* as the machine counts */
     const char *pci_id;      /* "2330"; "" not known */
     double tdp_w;            /* 0 not known */
     double pcie_bytes_per_s; /* 0 not known */

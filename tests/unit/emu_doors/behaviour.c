@@ -328,6 +328,63 @@ static void callbacks(void) {
 }
 
 /* A program of the driver's makes its own context: no primary one appears beside it. */
+/* What a few functions were called with, in the order of their arguments. */
+static struct {
+    int allocations, copies, fills, frees;
+    unsigned long long block;
+} asked;
+
+static void on_call(void *user, int domain, uint32_t id, const void *data) {
+    const callback_data *d = data;
+    CHECK(user == &asked && domain == DOMAIN_DRIVER);
+    if (d->site == SITE_ENTER)
+        return;
+    if (id == 243) { /* cuMemAlloc_v2 */
+        const struct {
+            unsigned long long *out;
+            size_t size;
+        } *p = d->parameters;
+        CHECK(p->size == 4096);
+        asked.block = *p->out; /* it is there at exit */
+        asked.allocations++;
+    } else if (id == 276) { /* cuMemcpyHtoD_v2 */
+        const struct {
+            unsigned long long to;
+            const void *from;
+            size_t size;
+        } *p = d->parameters;
+        CHECK(p->to == asked.block + 8 && p->from == &asked && p->size == 24);
+        asked.copies++;
+    } else if (id == 251) { /* cuMemsetD32_v2 */
+        const struct {
+            unsigned long long to;
+            unsigned value;
+            size_t count;
+        } *p = d->parameters;
+        CHECK(p->to == asked.block && p->value == 0xabcdef01 && p->count == 7);
+        asked.fills++;
+    } else if (id == 245) { /* cuMemFree_v2 */
+        CHECK(*(const unsigned long long *)d->parameters == asked.block);
+        asked.frees++;
+    }
+}
+
+static void parameters(void) {
+    static const uint32_t ids[] = {243, 276, 251, 245};
+    unsigned long long p;
+    load("libcupti.so.13");
+    client_start();
+    CHECK(cu.cuptiSubscribe(&client_subscriber, on_call, &asked) == 0);
+    for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
+        CHECK(cu.cuptiEnableCallback(1, client_subscriber, DOMAIN_DRIVER, ids[i]) == 0);
+    CHECK(cu.cuMemAlloc_v2(&p, 4096) == 0 && p == asked.block);
+    CHECK(cu.cuMemcpyHtoD_v2(p + 8, &asked, 24) == 0);
+    CHECK(cu.cuMemsetD32_v2(p, 0xabcdef01, 7) == 0);
+    CHECK(cu.cuMemFree_v2(p) == 0);
+    CHECK(asked.allocations == 1 && asked.copies == 1 && asked.fills == 1 && asked.frees == 1);
+    CHECK(cu.cuptiUnsubscribe(client_subscriber) == 0);
+}
+
 static void made_context(void) {
     void *made;
     load("libcupti.so.13");
@@ -623,6 +680,7 @@ static const struct {
              {"layouts", layouts},
              {"calls", calls},
              {"callbacks", callbacks},
+             {"parameters", parameters},
              {"made-context", made_context},
              {"refusals", refusals},
              {"version-12", version_12},
