@@ -316,6 +316,46 @@ static void every_number_of_the_summary(void **state) {
     }
 }
 
+static void copies_and_devices(void **state) {
+    (void)state;
+    f.report.copies[0] = (rp_report_copy){.kind = "DtoH",
+                                          .count = 3,
+                                          .bytes = 4,
+                                          .time_s = 5,
+                                          .bytes_per_s = 0.8,
+                                          .time_provenance = RP_MODELLED};
+    f.report.copy_count = 1; /* the model has room for one more than it holds */
+    rp_report_device *d = &f.report.devices[0];
+    const struct {
+        const char *json;
+        double *field;
+    } rows[] = {{"busy_s", &d->busy_s},
+                {"span_s", &d->span_s},
+                {"idle_s", &d->idle_s},
+                {"copy_s", &d->copy_s},
+                {"memory_bytes", &d->memory_bytes},
+                {"peak_allocated_bytes", &d->peak_allocated_bytes},
+                {"utilization.capacity", &d->capacity},
+                {"utilization.bandwidth", &d->bandwidth},
+                {"utilization.compute", &d->compute}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        *rows[i].field = 1.0 / 3 + (double)i;
+    yajl_val root = parse(false), copy = YAJL_GET_ARRAY(at(root, "copies"))->values[0];
+    assert_string_equal(string_at(copy, "kind"), "DtoH");
+    assert_true(YAJL_GET_INTEGER(at(copy, "count")) == 3);
+    assert_true(YAJL_GET_DOUBLE(at(copy, "bytes")) == 4);
+    assert_true(YAJL_GET_DOUBLE(at(copy, "time_s")) == 5);
+    assert_true(YAJL_GET_DOUBLE(at(copy, "bytes_per_s")) == 0.8);
+    assert_string_equal(string_at(copy, "time_provenance"), "modelled");
+    yajl_val device = YAJL_GET_ARRAY(at(root, "devices"))->values[0];
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (YAJL_GET_DOUBLE(at(device, rows[i].json)) != *rows[i].field)
+            fail_msg("JSON %s is not the model's", rows[i].json);
+    yajl_tree_free(root);
+    print(RP_FORMAT_TEXT, 120, false);
+    assert_non_null(strstr(text, "DtoH: 3, 4.00 B in 5.00 s (800 mB/s)"));
+}
+
 /* Whether a point is above its roof cannot be said of modelled times, nor where no roof is known.
  */
 static void above_the_roof_or_not_known(void **state) {
@@ -489,19 +529,13 @@ static void remarks_name_six(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(json_has_every_key),
-        TEST(json_values),
-        TEST(hostile_name_in_every_format),
-        TEST(text_fits_the_terminal),
-        TEST(text_says_what_matters),
-        TEST(csv_columns_and_rows_agree),
-        TEST(every_number_under_its_name),
-        TEST(every_number_of_the_summary),
-        TEST(above_the_roof_or_not_known),
-        TEST(top_says_what_it_leaves_out),
-        TEST(page_is_self_contained),
-        TEST(page_has_its_parts),
-        TEST(remarks_name_six),
+        TEST(json_has_every_key),           TEST(json_values),
+        TEST(hostile_name_in_every_format), TEST(text_fits_the_terminal),
+        TEST(text_says_what_matters),       TEST(csv_columns_and_rows_agree),
+        TEST(every_number_under_its_name),  TEST(every_number_of_the_summary),
+        TEST(above_the_roof_or_not_known),  TEST(copies_and_devices),
+        TEST(top_says_what_it_leaves_out),  TEST(page_is_self_contained),
+        TEST(page_has_its_parts),           TEST(remarks_name_six),
     };
     int result = cmocka_run_group_tests(tests, NULL, NULL);
     free(text);
