@@ -630,11 +630,13 @@ static cudaError_t object_create(cudaUserObject_t *object, void *data, cudaHostF
     if (!object || !destroy_it || !references || flags != NO_DESTRUCTOR_SYNC)
         return cudaErrorInvalidValue;
     door_user_object *o = malloc(sizeof *o);
-    if (!o || !handle_add(o, HANDLE_USER_OBJECT)) {
+    if (!o)
+        return cudaErrorMemoryAllocation;
+    *o = (door_user_object){destroy_it, data, references};
+    if (!handle_add(o, HANDLE_USER_OBJECT)) {
         free(o);
         return cudaErrorMemoryAllocation;
     }
-    *o = (door_user_object){destroy_it, data, references};
     *object = o;
     return cudaSuccess;
 }
