@@ -277,6 +277,64 @@ static void every_number_under_its_name(void **state) {
     }
 }
 
+static void every_word_under_its_name(void **state) {
+    (void)state;
+    static const struct {
+        const char *key, *word;
+    } rows[] = {{"side", "compute"},
+                {"bound", "latency"},
+                {"bound_by", "what binds"},
+                {"reason", "why it does"},
+                {"above_reason", "why it is above"},
+                {"cache", "warm"},
+                {"time_provenance", "imported"},
+                {"flops_provenance", "user"},
+                {"bytes_provenance", "modelled"},
+                {"short_name", "short"}};
+    rp_report_kernel *k = &f.report.kernels[0];
+    k->side = RP_SIDE_COMPUTE;
+    k->bound = RP_BOUND_LATENCY;
+    strcpy(k->bound_by, "what binds");
+    strcpy(k->reason, "why it does");
+    strcpy(k->above_reason, "why it is above");
+    k->cache = RP_CACHE_WARM;
+    k->time_provenance = RP_IMPORTED;
+    k->flops_provenance = RP_USER;
+    k->bytes_provenance = RP_MODELLED;
+    k->short_name = "short";
+    yajl_val root = parse(false), json = YAJL_GET_ARRAY(at(root, "kernels"))->values[0];
+    print(RP_FORMAT_CSV, 80, false);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        assert_string_equal(string_at(json, rows[i].key), rows[i].word);
+        assert_string_equal(cell(rows[i].key), rows[i].word);
+    }
+    yajl_tree_free(root);
+}
+
+/* Columns of nothing but dashes are not for people; CSV keeps them. */
+static void columns_of_dashes_are_hidden(void **state) {
+    (void)state;
+    static const char *const titles[] = {"of roof", "lost", "FLOP/B", "rate", "DRAM"};
+    print(RP_FORMAT_TEXT, 200, false);
+    for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
+        if (!strstr(text, titles[i]))
+            fail_msg("no column '%s'", titles[i]);
+    fixture_end(&f);
+    fixture_start(&f, "NVIDIA A100-SXM4-40GB");
+    fixture_kernel(&f, "k", 1, 1e-3);
+    fixture_analyse(&f);
+    print(RP_FORMAT_TEXT, 200, false);
+    char *table = strstr(text, "\n#"), *end = table ? strchr(table + 1, '\n') : NULL;
+    assert_non_null(end);
+    *end = '\0';
+    for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
+        if (strstr(table, titles[i]))
+            fail_msg("column '%s' holds nothing", titles[i]);
+    print(RP_FORMAT_CSV, 200, false);
+    assert_string_equal(cell("roof_fraction"), "");
+    assert_string_equal(cell("flops_per_s"), "");
+}
+
 /* The same of the program as a whole. */
 static void every_number_of_the_summary(void **state) {
     (void)state;
@@ -534,6 +592,7 @@ int main(void) {
         TEST(text_says_what_matters),       TEST(csv_columns_and_rows_agree),
         TEST(every_number_under_its_name),  TEST(every_number_of_the_summary),
         TEST(above_the_roof_or_not_known),  TEST(copies_and_devices),
+        TEST(every_word_under_its_name),    TEST(columns_of_dashes_are_hidden),
         TEST(top_says_what_it_leaves_out),  TEST(page_is_self_contained),
         TEST(page_has_its_parts),           TEST(remarks_name_six),
     };
