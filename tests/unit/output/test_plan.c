@@ -177,6 +177,44 @@ static void counts_are_exact(void **state) {
     }
 }
 
+/* What is modelled is good to four digits and shows no more; sizes are whole. */
+static void digits(void **state) {
+    (void)state;
+    rp_plan_device d;
+    rp_plan plan = one_device(&d);
+    char error[256];
+    const struct {
+        const char *json, *csv;
+        double *field;
+    } sizes[] = {{"memory_bytes.weights", "weights_bytes", &d.memory.weights},
+                 {"memory_bytes.kv_cache", "kv_cache_bytes", &d.memory.kv_cache},
+                 {"memory_bytes.total", "total_bytes", &d.memory.total},
+                 {"device_memory_bytes", "device_memory_bytes", &d.memory_bytes}},
+      modelled[] = {
+          {"step_time_s.compute", "step_compute_s", &d.compute_s},
+          {"required_bytes_per_s", "required_bytes_per_s", &d.required_bytes_per_s},
+          {"tokens_per_s.bandwidth_limit", "bandwidth_limit_tokens_per_s", &d.bandwidth_limit},
+          {"utilization.capacity_effective", "utilization_capacity_effective",
+           &d.capacity_effective}};
+    for (size_t i = 0; i < 4; i++) {
+        *sizes[i].field = 123456789;
+        *modelled[i].field = 123456789;
+    }
+    d.link = "NVLink";
+    yajl_val root = yajl_tree_parse(print(&plan, RP_FORMAT_JSON), error, sizeof error);
+    yajl_val json = YAJL_GET_ARRAY(at(root, "devices"))->values[0];
+    print(&plan, RP_FORMAT_CSV);
+    for (size_t i = 0; i < 4; i++) {
+        assert_true(YAJL_GET_DOUBLE(at(json, sizes[i].json)) == 123456789);
+        assert_true(strtod(cell(sizes[i].csv), NULL) == 123456789);
+        assert_true(YAJL_GET_DOUBLE(at(json, modelled[i].json)) == 123500000);
+        assert_true(strtod(cell(modelled[i].csv), NULL) == 123500000);
+    }
+    assert_string_equal(YAJL_GET_STRING(at(json, "link")), "NVLink");
+    assert_string_equal(YAJL_GET_STRING(at(json, "bound")), "bandwidth");
+    yajl_tree_free(root);
+}
+
 /* Rows that people see: what is not known or nothing is left out, sizes and times have their units.
  */
 static void rows_for_people(void **state) {
@@ -196,7 +234,9 @@ static void rows_for_people(void **state) {
     assert_non_null(strstr(text, "4.20 ms"));
     assert_non_null(strstr(text, "12 345"));
     assert_non_null(strstr(text, "238"));
-    assert_non_null(strstr(text, "fits"));
+    const char *fits = strstr(text, "\nfits "), *bound = strstr(text, "\nbound ");
+    assert_true(fits && strstr(fits, "no") && strstr(fits, "no") < strchr(fits + 1, '\n'));
+    assert_true(bound && strstr(bound, "bandwidth") < strchr(bound + 1, '\n'));
     assert_null(strstr(text, "activations"));
     assert_null(strstr(text, "gradients"));
     int lines = 0;
@@ -260,7 +300,7 @@ static void documents(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_number_under_its_name), cmocka_unit_test(counts_are_exact),
-        cmocka_unit_test(rows_for_people), cmocka_unit_test(documents)};
+        cmocka_unit_test(rows_for_people), cmocka_unit_test(digits), cmocka_unit_test(documents)};
     int result = cmocka_run_group_tests(tests, NULL, NULL);
     free(text);
     return result;
