@@ -14,6 +14,9 @@ import tempfile
 roofprof, program = sys.argv[1:]
 if not os.access(program, os.X_OK):
     sys.exit(77)
+environment = dict(os.environ, ASAN_OPTIONS="detect_leaks=0")
+if os.environ.get("PRELOAD_FIRST"): # the sanitizers' library first, and no real CUPTI, as in emulated.sh
+    environment.update(LD_PRELOAD=os.environ["PRELOAD_FIRST"], ROOFPROF_EMU_REAL_CUPTI="none")
 failures = 0
 # kind, launches, how far off the estimate may be
 for kind, launches, near in (("growing", 60, 0.05), ("growing", 1000, 0.05), ("heavy", 1000, 9)):
@@ -22,7 +25,8 @@ for kind, launches, near in (("growing", 60, 0.05), ("growing", 1000, 0.05), ("h
         expected = float(subprocess.run([program, kind, str(launches), "--expect"], check=True,
                                         capture_output=True).stdout)
         run = subprocess.run([roofprof, "--emulate", "H100", "--mode", "sampled", "--budget", "0", "-q",
-                              "-o", capture, "--", program, kind, str(launches)], capture_output=True)
+                              "-o", capture, "--", program, kind, str(launches)], capture_output=True,
+                             env=environment)
         if run.returncode or run.stdout != b"ok varying\n":
             sys.exit(f"{kind}: exit code {run.returncode}: {run.stderr.decode()}")
         db = sqlite3.connect(capture)
