@@ -195,6 +195,16 @@ static rp_code note_devices(rp_report *report, rp_error *error) {
     return code;
 }
 
+/* Is there no kernel of which FLOPs or bytes are known? */
+static bool times_alone(const rp_report *report) {
+    for (size_t i = 0; i < report->kernel_count; i++) {
+        const rp_report_kernel *kernel = &report->kernels[i];
+        if (kernel->flops_provenance != RP_ABSENT || kernel->bytes_provenance != RP_ABSENT)
+            return false;
+    }
+    return report->kernel_count > 0;
+}
+
 static rp_code note_launches(const rp_profile *profile, rp_report *report, rp_error *error) {
     rp_code code = RP_OK;
     bool first_left_out = false;
@@ -214,6 +224,10 @@ static rp_code note_launches(const rp_profile *profile, rp_report *report, rp_er
         code = rp_report_note(report, error, "info",
                               "means, minima and maxima leave out each kernel's first launch (the "
                               "kernel is loaded then); totals hold it");
+    if (code == RP_OK && times_alone(report))
+        code = rp_report_note(report, error, "info",
+                              "FLOPs and bytes are not known of any kernel: intensities need a "
+                              "second capture with counters (roofprof merge), or --work");
     if (code == RP_OK && report->modelled)
         code = rp_report_note(report, error, "info",
                               "times are modelled, not measured: kernels are not judged by them");

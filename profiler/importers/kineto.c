@@ -383,11 +383,6 @@ static rp_code add_notes(import *in, rp_error *error) {
                                    "%s: %" PRIu64 " cuda_profiler_range records left out: their "
                                    "counters are of a range, not of a kernel",
                                    in->path, in->profiler_ranges);
-    if (!code)
-        code = rp_capture_add_note(in->capture, "info", error,
-                                   "%s holds times and no counts: intensities need a second "
-                                   "capture with counters, or --work",
-                                   in->path);
     return code;
 }
 

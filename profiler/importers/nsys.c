@@ -725,12 +725,6 @@ static rp_code add_notes(import *in) {
                                 "%s: %" PRIu64 " of %" PRIu64 " memory events left out: pageable "
                                 "host memory, or of unknown kind",
                                 in->path, in->pageable, in->memory_events);
-    if (!code)
-        code =
-            rp_capture_add_note(in->capture, "info", in->error,
-                                "%s holds times and no counts: intensities need a second capture "
-                                "with counters, or --work",
-                                in->path);
     return code;
 }
 

@@ -169,6 +169,17 @@ static bool noted(const char *text) {
     return false;
 }
 
+/* Said of what is there now, not of the file that it came from: counts may have been merged. */
+static void times_alone_are_said(void **state) {
+    (void)state;
+    rp_group *g = fixture_kernel(&f, "k", 1, 1e-3);
+    fixture_analyse(&f);
+    assert_true(noted("intensities need a second capture with counters"));
+    fixture_set(g, RP_Q_DRAM_BYTES, 0);
+    fixture_analyse(&f);
+    assert_false(noted("second capture"));
+}
+
 static void what_was_left_out_is_said(void **state) {
     (void)state;
     fixture_kernel(&f, "k", 4, 1e-3);
@@ -217,6 +228,7 @@ int main(void) {
         TEST(worst_loss_first),
         TEST(utilisations),
         TEST(unknown_utilisations),
+        TEST(times_alone_are_said),
         TEST(what_was_left_out_is_said),
         TEST(joined_files),
     };
