@@ -114,6 +114,7 @@ static bool insert_range(emu_device *device, int at, emu_range range) {
 }
 
 static void remove_range(emu_device *device, int at) {
+    atomic_fetch_add(&device->frees, 1);
     device->range_count--;
     memmove(device->range + at, device->range + at + 1,
             (size_t)(device->range_count - at) * sizeof *device->range);
@@ -236,7 +237,6 @@ emu_status emu_memory_free(emu_device *device, uint64_t address, emu_fault *faul
         if (range.kind != EMU_MEMORY_HOST)
             device->used -= round_up(range.size, GRANULE);
         remove_range(device, i);
-        atomic_fetch_add(&device->frees, 1);
     }
     pthread_mutex_unlock(&device->memory_lock);
     return status;
@@ -266,7 +266,6 @@ emu_status emu_memory_unregister_host(emu_device *device, void *address) {
     int i = first_after(device, base);
     if (i < device->range_count && device->range[i].base == base && device->range[i].registered) {
         remove_range(device, i);
-        atomic_fetch_add(&device->frees, 1);
         status = EMU_OK;
     }
     pthread_mutex_unlock(&device->memory_lock);

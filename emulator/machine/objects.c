@@ -85,7 +85,7 @@ bool emu_view_of_array(const emu_array *array, const emu_window *window, emu_vie
 /* ---- Handles ------------------------------------------------------------------------------------
  */
 
-enum { NUMBER_BITS = 24, GENERATION_BITS = 32, MOST_OBJECTS = 1 << 20, NEVER = 1 };
+enum { NUMBER_BITS = 24, GENERATION_BITS = 32, MOST_OBJECTS = 1 << 20 };
 
 static uint64_t number_of(uint64_t handle) {
     return handle & ((1u << NUMBER_BITS) - 1);
@@ -140,6 +140,8 @@ static emu_status create(emu_device *d, const emu_view *view, const emu_sampler 
         return emu_fail(fault, EMU_BAD_LAUNCH, "no texture or surface can look at that");
     const uint64_t base = view->array ? view->array->address : first->base;
     const uint64_t bytes = view->array ? view->array->bytes : span_of(view);
+    const uint64_t now =
+        atomic_load(&d->frees); /* before the look: what is freed behind it shows */
     if (!holds(d, base, bytes))
         return emu_fail(fault, EMU_ILLEGAL_ADDRESS,
                         "%llu bytes at 0x%llx are not one allocation of the device",
@@ -156,7 +158,7 @@ static emu_status create(emu_device *d, const emu_view *view, const emu_sampler 
         o->bytes = bytes;
         o->dead = false;
         o->generation++;
-        atomic_store(&o->checked, atomic_load(&d->frees) + NEVER);
+        atomic_store(&o->checked, now);
         *handle = (sampler ? TEXTURE_WINDOW : SURFACE_WINDOW) |
                   (o->generation & ((UINT64_C(1) << GENERATION_BITS) - 1)) << NUMBER_BITS |
                   (uint64_t)(number + 1);

@@ -23,8 +23,7 @@ typedef struct emu_object {
     emu_sampler sampler;   /* of a texture */
     uint64_t base, bytes;  /* memory that it needs */
     uint64_t generation;   /* of the slot */
-    atomic_ullong checked; /* the device's count of frees when its memory was last seen there; the
-                              number behind it: never */
+    atomic_ullong checked; /* the device's count of frees when its memory was last seen there */
     bool dead;             /* its array is gone */
 } emu_object;
 

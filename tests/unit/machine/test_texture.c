@@ -785,6 +785,12 @@ static void test_bad_handles(void **state) {
     assert_true(third != first);
     run_kernel(&b, third, WARP, NULL);
     expect_fault(&b, first, EMU_ILLEGAL_ADDRESS, "has been destroyed");
+    /* freed before any kernel has used it */
+    const uint64_t memory3 = bench_allocate(b.device, 4096);
+    emu_view_of_memory(memory3, float1, 16, 0, 0, &linear);
+    const uint64_t fourth = make_texture(&b, &linear, &sampler);
+    assert_int_equal(emu_memory_free(b.device, memory3, &fault), EMU_OK);
+    expect_fault(&b, fourth, EMU_ILLEGAL_ADDRESS, "has been freed");
     /* memory that is no allocation cannot be looked at */
     emu_view_of_memory(memory2, float1, 4096, 0, 0, &linear);
     uint64_t handle;
