@@ -388,6 +388,18 @@ S
     check "without counters there is one more run" 2 "$(wc -l <ran2)"
     check "launches without counters" "15|0" "$(query "select count(*), sum(exists (select 1 from counters v where v.key >> 16 = l.id)) from launches l")"
     contains "what to set" "NVreg_RestrictProfilingToAdminUsers" notes
+    # A signal in a later run ends the runs; the first one's capture and exit code stay.
+    "$ROOFPROF" -q -o a.roof --mode rerun -- /bin/sh -c "echo >>begun; $TARGET paced 100; exit 0" >out 2>err &
+    pid=$!
+    for _ in $(seq 300); do
+        [ -e begun ] && [ "$(wc -l <begun)" = 2 ] && break
+        sleep 0.1
+    done
+    pkill -TERM -P $pid
+    wait $pid
+    check "exit code where a later run is ended" 0 $?
+    check "launches where a later run is ended" 100 "$(launches paced)"
+    check "runs" 2 "$(wc -l <begun)"
     "$ROOFPROF" --mode rerun --runs 2 -- "$TARGET" loop 1 >out 2>err
     check "--runs 2 with --mode rerun" 125 $?
     again -- "$TARGET graphs 5; exit 0"
