@@ -113,6 +113,7 @@ assert abs(s["utilization"]["model_flops"] / share - 1) < 1e-3
 assert s["utilization"]["capacity_effective"] is None and "allocated" in s["model"]["missing"]
 P
 expect 0 profile.csv -d A100-SXM4-40GB --model gpt2 --tokens 1e3
+says '0.124 billion parameters, inference'
 says 'of the dense bf16_tensor peak'
 expect 0 profile.csv -d A100-SXM4-40GB --model-flops 1e9 --dtype fp32
 says 'of the dense fp32_vector peak'

@@ -42,6 +42,24 @@ static yajl_val get(yajl_val root, const char *key, yajl_type type) {
     return value;
 }
 
+/* What ends a line or is not seen is escaped, so that a document is safe in scripts and terminals.
+ */
+static void escapes(void **state) {
+    (void)state;
+    static const struct {
+        const char *raw, *written;
+    } rows[] = {{"\"", "\"\\\"\""},        {"\\", "\"\\\\\""},        {"\n", "\"\\n\""},
+                {"\t", "\"\\t\""},         {"\x01", "\"\\u0001\""},   {"\x7f", "\"\\u007f\""},
+                {"\u2028", "\"\\u2028\""}, {"\u2029", "\"\\u2029\""}, {"\u2027", "\"\u2027\""},
+                {"<&>", "\"<&>\""}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        start();
+        rp_json_string(&json, NULL, rows[i].raw);
+        fclose(json.file);
+        assert_string_equal(text, rows[i].written);
+    }
+}
+
 static void structure(void **state) {
     (void)state;
     start();
@@ -142,8 +160,11 @@ static void inside_a_page(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(structure),       cmocka_unit_test(numbers_read_back_the_same),
-        cmocka_unit_test(unknown_is_null), cmocka_unit_test(any_bytes),
+        cmocka_unit_test(escapes),
+        cmocka_unit_test(structure),
+        cmocka_unit_test(numbers_read_back_the_same),
+        cmocka_unit_test(unknown_is_null),
+        cmocka_unit_test(any_bytes),
         cmocka_unit_test(inside_a_page),
     };
     int result = cmocka_run_group_tests(tests, NULL, NULL);
