@@ -608,6 +608,24 @@ static void nvml(void) {
     CHECK(api.shutdown() == 0 && api.shutdown() == UNINITIALIZED);
 }
 
+/* The machine's devices, whatever CUDA_VISIBLE_DEVICES lets the program see. */
+static void nvml_hidden(void) {
+    char name[96];
+    int count = 0;
+    void *handle = NULL;
+    load("libcupti.so.13");
+    CHECK(cu.cuInit(0) == 0 && cu.cuDeviceGetCount(&count) == 0 && count == 1);
+    CHECK(cu.cuDeviceGetName(name, sizeof name, 0) == 0 && strstr(name, "H100"));
+    nvml_api api = load_nvml();
+    CHECK(api.init() == 0);
+    CHECK(api.handle(0, &handle) == 0 && api.name(handle, name, sizeof name) == 0);
+    CHECK(strstr(name, "A100"));
+    CHECK(api.handle(1, &handle) == 0 && api.name(handle, name, sizeof name) == 0);
+    CHECK(strstr(name, "H100"));
+    CHECK(api.handle(2, &handle) != 0);
+    CHECK(api.shutdown() == 0);
+}
+
 /* ---- NVRTC: the toolkit's own compiler, at run time ---- */
 
 static const char source[] = "extern \"C\" __global__ void scale(float *x, float f, int n) {\n"
@@ -688,6 +706,7 @@ static const struct {
              {"ranges-user", ranges_user},
              {"real-host", real_host},
              {"nvml", nvml},
+             {"nvml-hidden", nvml_hidden},
              {"nvrtc", nvrtc}};
 
 int main(int argc, char **argv) {
