@@ -330,8 +330,10 @@ static int contradictions(const rp_device *d, const rp_device_identity *id) {
         n += id->sm_count != d->sm_count ? 4 : 0;
     if (id->memory_bytes > 0 && d->memory_bytes > 0)
         n += close_to((double)id->memory_bytes, (double)d->memory_bytes, 0.08) ? 0 : 2;
+    /* A clock that follows from the printed bandwidth is as rounded as that is. */
+    double tolerance = rp_list_has(d->derived, "memory_mhz") ? 0.04 : 0.02;
     if (id->memory_clock_hz > 0 && d->memory_hz > 0)
-        n += close_to(id->memory_clock_hz, d->memory_hz, 0.02) ? 0 : 1;
+        n += close_to(id->memory_clock_hz, d->memory_hz, tolerance) ? 0 : 1;
     return n;
 }
 
