@@ -127,18 +127,27 @@ static bool can_be_child(const door_graph *graph) {
            !graph_has(graph, cudaGraphNodeTypeMemFree);
 }
 
-static cudaError_t child_set(door_node *node, cudaGraph_t graph) {
+static cudaError_t child_copy(cudaGraph_t graph, door_graph **copy) {
     if (!handle_is(graph, HANDLE_GRAPH))
         return cudaErrorInvalidValue;
     if (!can_be_child(graph))
         return cudaErrorNotSupported;
-    door_graph *copy = graph_copy(graph, false);
-    if (!copy)
-        return cudaErrorMemoryAllocation;
+    *copy = graph_copy(graph, false);
+    return *copy ? cudaSuccess : cudaErrorMemoryAllocation;
+}
+
+static void child_take(door_node *node, door_graph *copy) {
     copy->parent = node->graph;
     graph_free(node->of.child);
     node->of.child = copy;
-    return cudaSuccess;
+}
+
+static cudaError_t child_set(door_node *node, cudaGraph_t graph) {
+    door_graph *copy;
+    cudaError_t error = child_copy(graph, &copy);
+    if (!error)
+        child_take(node, copy);
+    return error;
 }
 
 cudaError_t node_set(door_node *node, const cudaGraphNodeParams *p) {
@@ -264,6 +273,21 @@ static void tell_added(const door_node *node) {
         tell_node(EMU_NODE_DEPENDS, node, node->from.at[i]);
 }
 
+/* A graph may become a child of itself or of its own child: it is copied as it was before. */
+static cudaError_t add_child(door_graph *graph, cudaGraphNode_t const *from, size_t count,
+                             cudaGraph_t child, door_node **node) {
+    door_graph *copy;
+    cudaError_t error = child_copy(child, &copy);
+    if (error)
+        return error;
+    error = node_new(graph, cudaGraphNodeTypeGraph, from, count, node);
+    if (error)
+        graph_free(copy);
+    else
+        child_take(*node, copy);
+    return error;
+}
+
 static cudaError_t add_plain(door_graph *graph, cudaGraphNode_t const *from, size_t count,
                              const cudaGraphNodeParams *p, door_node **node) {
     cudaError_t error = node_new(graph, p->type, from, count, node);
@@ -293,6 +317,9 @@ static cudaError_t add(cudaGraphNode_t *out, cudaGraph_t graph, const cudaGraphN
     case cudaGraphNodeTypeExtSemaphoreSignal:
     case cudaGraphNodeTypeExtSemaphoreWait:
         return door_not_supported("a graph's node for external semaphores");
+    case cudaGraphNodeTypeGraph:
+        error = add_child(graph, from, count, p->of.graph.graph, &node);
+        break;
     default:
         if ((unsigned)p->type > cudaGraphNodeTypeEventRecord)
             return cudaErrorInvalidValue;

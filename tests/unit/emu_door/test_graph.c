@@ -416,6 +416,32 @@ static void test_nodes(void **state) {
     cuda.GetLastError();
 }
 
+/* What becomes a child is copied as it was before, its parent or itself too. */
+static void test_child_of_itself(void **state) {
+    (void)state;
+    uint32_t value = 7;
+    cudaGraph_t graph = new_graph(), inside;
+    cudaGraphNode_t own, child, inner;
+    size_t nodes = 0;
+    const cudaHostNodeParams host = {on_host, &value};
+    OK(cuda.GraphAddHostNode(&own, graph, NULL, 0, &host));
+    OK(cuda.GraphAddChildGraphNode(&child, graph, &own, 1, graph));
+    OK(cuda.GraphChildGraphNodeGetGraph(child, &inside));
+    OK(cuda.GraphGetNodes(inside, NULL, &nodes));
+    assert_int_equal(nodes, 1);
+    OK(cuda.GraphAddChildGraphNode(&inner, inside, NULL, 0, graph));
+    FAILS(cudaErrorInvalidValue, cuda.GraphAddChildGraphNode(&inner, graph, NULL, 0, NULL));
+    OK(cuda.GraphGetNodes(graph, NULL, &nodes));
+    assert_int_equal(nodes, 2); /* what failed left no node */
+    cudaGraphExec_t exec = executable(graph);
+    host_calls = 0;
+    run(exec);
+    assert_int_equal(host_calls, 4);
+    OK(cuda.GraphExecDestroy(exec));
+    OK(cuda.GraphDestroy(graph));
+    cuda.GetLastError();
+}
+
 /* Arguments are copied when they are set, and a copy of a graph has its own. */
 static void test_params(void **state) {
     (void)state;
@@ -1135,16 +1161,27 @@ static int remove_counts(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_structure),     cmocka_unit_test(test_circle),
-        cmocka_unit_test(test_order),         cmocka_unit_test(test_branches),
-        cmocka_unit_test(test_nodes),         cmocka_unit_test(test_params),
-        cmocka_unit_test(test_update),        cmocka_unit_test(test_capture),
-        cmocka_unit_test(test_begin_and_end), cmocka_unit_test(test_boundaries),
-        cmocka_unit_test(test_unsafe),        cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_capture_info),  cmocka_unit_test(test_graph_in_capture),
-        cmocka_unit_test(test_memory),        cmocka_unit_test(test_captured_memory),
-        cmocka_unit_test(test_user_objects),  cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_dot),           cmocka_unit_test(test_counts_file),
+        cmocka_unit_test(test_structure),
+        cmocka_unit_test(test_circle),
+        cmocka_unit_test(test_order),
+        cmocka_unit_test(test_branches),
+        cmocka_unit_test(test_nodes),
+        cmocka_unit_test(test_params),
+        cmocka_unit_test(test_update),
+        cmocka_unit_test(test_capture),
+        cmocka_unit_test(test_begin_and_end),
+        cmocka_unit_test(test_boundaries),
+        cmocka_unit_test(test_unsafe),
+        cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_capture_info),
+        cmocka_unit_test(test_graph_in_capture),
+        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_captured_memory),
+        cmocka_unit_test(test_user_objects),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_dot),
+        cmocka_unit_test(test_counts_file),
+        cmocka_unit_test(test_child_of_itself),
         cmocka_unit_test(test_reset),
     };
     return cmocka_run_group_tests(tests, open_door, remove_counts);
