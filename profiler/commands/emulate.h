@@ -28,7 +28,7 @@ typedef struct rp_emulate_options {
 
 typedef struct rp_emulate_result {
     int exit_code; /* the program's, 128 + n for a signal, 126 and 127 if it cannot be run */
-    int signal;    /* that ended it; 0 none */
+    int signal;    /* that ended it, or asked it to end; 0 none */
     bool ran;
     char *capture; /* where it is; NULL: nothing was launched. To be freed */
     bool counts;   /* with a tracer: the device's own capture was made */

@@ -15,11 +15,14 @@
 #include <unistd.h>
 
 static volatile sig_atomic_t child_pid;
+static volatile sig_atomic_t came; /* the last signal that asks to end, while the child runs */
 
 /* From the terminal (si_code SI_KERNEL) the whole process group has the signal already. */
 static void pass_on(int number, siginfo_t *info, void *context) {
     int kept = errno;
     (void)context;
+    if (number != SIGUSR1 && number != SIGUSR2 && info->si_pid != child_pid)
+        came = number;
     if (child_pid > 0 && info->si_code != SI_KERNEL && info->si_pid != child_pid)
         kill(child_pid, number);
     errno = kept;
@@ -100,6 +103,7 @@ rp_code rp_launch(char *const *argv, const rp_launch_variable *environment, size
     /* No signal may fall between fork and our knowing the child. */
     sigfillset(&all);
     sigprocmask(SIG_BLOCK, &all, &mask);
+    came = 0;
     catch_signals(old);
     double start = now();
     pid_t child = fork();
@@ -114,6 +118,8 @@ rp_code rp_launch(char *const *argv, const rp_launch_variable *environment, size
     } else {
         int why = read_report(report[0]);
         wait_for(child, result);
+        if (!result->signal)
+            result->signal = came;
         result->started = why == 0;
         if (why)
             rp_fail(error, RP_INPUT, "%s: %s", argv[0],

@@ -17,7 +17,8 @@ typedef struct rp_launch_variable {
 
 typedef struct rp_launch_result {
     int code;     /* the program's exit code; 128 + n if signal n ended it; 126, 127 below */
-    int signal;   /* 0, or n */
+    int signal;   /* 0; or n; or, where the program ended otherwise, INT, QUIT, TERM or HUP if that
+                     reached us while it ran */
     bool started; /* false: CODE is 126 (cannot be executed) or 127 (not found) */
     double wall_s;
 } rp_launch_result;

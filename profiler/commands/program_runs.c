@@ -34,6 +34,10 @@ static rp_code keep_first(const rp_runs_options *o, const char *first, rp_error 
                                      : RP_OK;
 }
 
+static bool asks_to_end(int signal) {
+    return signal == SIGINT || signal == SIGQUIT || signal == SIGTERM || signal == SIGHUP;
+}
+
 /* The first of several runs: traced, into FIRST (PATH_MAX). *GO_ON: there is something to count. */
 static rp_code trace_first(const rp_runs_options *o, const char *folder, char *first,
                            char *const *argv, rp_run_result *result, bool *go_on, rp_error *error) {
@@ -41,10 +45,15 @@ static rp_code trace_first(const rp_runs_options *o, const char *folder, char *f
     traced.mode = "trace";
     snprintf(first, PATH_MAX, "%s/first.roof", folder);
     rp_code code = run_once(o, &traced, folder, first, NULL, true, argv, result, error);
-    *go_on = !code && result->made && result->code == 0;
+    bool stopped = asks_to_end(result->signal);
+    *go_on = !code && result->made && result->code == 0 && !stopped;
     if (code || !result->made || *go_on)
         return code;
-    fprintf(stderr, "roofprof: the program failed (%d), so it is not run again\n", result->code);
+    if (stopped)
+        fprintf(stderr, "roofprof: the program was told to end, so it is not run again\n");
+    else
+        fprintf(stderr, "roofprof: the program failed (%d), so it is not run again\n",
+                result->code);
     return keep_first(o, first, error);
 }
 
@@ -174,8 +183,12 @@ static rp_code count_configuration(rerun *r, const char *name, rp_error *error) 
     if (r->input_at >= 0)
         lseek(STDIN_FILENO, r->input_at, SEEK_SET);
     rp_code code = run_once(o, &settings, folder, path, r->streams, false, r->argv, &result, &why);
-    r->stopped = result.signal == SIGINT || result.signal == SIGTERM;
-    say_what_differs(r, name, &result);
+    r->stopped = asks_to_end(result.signal);
+    if (r->stopped)
+        fprintf(stderr, "roofprof: the run that counts %s was told to end: there are no more\n",
+                name);
+    else
+        say_what_differs(r, name, &result);
     if (!code && result.made)
         code = rp_capture_open(&r->runs[r->count].capture, path, &why);
     if (code)

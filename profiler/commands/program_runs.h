@@ -23,7 +23,7 @@ typedef struct rp_run {
 
 typedef struct rp_run_result {
     int code;   /* the program's exit code, 128 + n for a signal; 126, 127 if it could not be run */
-    int signal; /* that ended it; 0 none */
+    int signal; /* that ended it, or asked it to end; 0 none */
     bool ran;
     bool made; /* there is a capture; else it was said why there is none */
 } rp_run_result;

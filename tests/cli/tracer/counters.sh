@@ -400,6 +400,22 @@ S
     check "exit code where a later run is ended" 0 $?
     check "launches where a later run is ended" 100 "$(launches paced)"
     check "runs" 2 "$(wc -l <begun)"
+    # So it does where the program ends well all the same; in the first run it leaves that run alone.
+    for last in 1 2; do
+        rm -f begun a.roof
+        "$ROOFPROF" -q -o a.roof --mode rerun -- /bin/sh -c "trap 'exit 0' TERM; echo >>begun; $TARGET paced 100; exit 0" >out 2>err &
+        pid=$!
+        for _ in $(seq 300); do
+            [ -e begun ] && [ "$(wc -l <begun)" = $last ] && break
+            sleep 0.1
+        done
+        kill -TERM $pid
+        wait $pid
+        check "exit code of a program that catches TERM in run $last" 0 $?
+        check "its launches" 100 "$(launches paced)"
+        check "its runs" $last "$(wc -l <begun)"
+        contains "that it was told to end" "told to end" err
+    done
     "$ROOFPROF" --mode rerun --runs 2 -- "$TARGET" loop 1 >out 2>err
     check "--runs 2 with --mode rerun" 125 $?
     again -- "$TARGET graphs 5; exit 0"
