@@ -307,8 +307,8 @@ static int only_run(const rp_options *o, run_options *r) {
 static void say_no_device(const run_options *r) {
     fprintf(stderr,
             "roofprof: %s used no emulated device: it took a path without a GPU, or it found CUDA "
-            "another way (a statically linked runtime in a library, the driver API, a library "
-            "opened by its absolute path)\n",
+            "another way (a statically linked runtime in a library, a library opened by its "
+            "absolute path)\n",
             r->argv[0]);
 }
 
