@@ -16,12 +16,33 @@ enum { POISON = 0xFF }; /* a NaN as a floating-point number, -1 as an index: it 
 #define MAP_CHUNK (UINT64_C(16) << 20)
 #define GRANULE   UINT64_C(256)
 
+/* Where arenas are looked for: far from what the kernel hands out by itself, devices' apart from
+ * pinned memory's, whose size is the host's matter. */
+#define DEVICE_ARENAS UINT64_C(0x200000000000)
+#define HOST_ARENAS   UINT64_C(0x400000000000)
+#define ARENA_STEP    (UINT64_C(1) << 40)
+enum { ARENA_SLOTS = 20 };
+
 static uint64_t round_up(uint64_t value, uint64_t unit) {
     return (value + unit - 1) / unit * unit;
 }
 
-static bool reserve(emu_arena *arena, uint64_t size) {
-    void *at = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+/* SIZE bytes of addresses, at the first multiple of a TiB from FIRST that is free. Which cache set
+ * a line falls into is told by its address: with those that the kernel would pick, which differ
+ * each time, no two runs would have the same misses. */
+static bool reserve(emu_arena *arena, uint64_t first, uint64_t size) {
+    const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    void *at = MAP_FAILED;
+    for (uint64_t slot = 0; slot < ARENA_SLOTS; slot++) {
+        void *want = (void *)(uintptr_t)(first + slot * ARENA_STEP);
+        at = mmap(want, size, PROT_NONE, flags, -1, 0);
+        if (at == want || at == MAP_FAILED)
+            break;
+        munmap(at, size);
+        at = MAP_FAILED;
+    }
+    if (at == MAP_FAILED) /* no such addresses here: a smaller space, or all taken */
+        at = mmap(NULL, size, PROT_NONE, flags, -1, 0);
     if (at == MAP_FAILED)
         return false;
     arena->base = (uint64_t)(uintptr_t)at;
@@ -60,8 +81,8 @@ bool emu_memory_open(emu_device *device, emu_fault *fault) {
     pthread_mutex_init(&device->memory_lock, NULL);
     device->poison_file = make_poison();
     device->shared_file = -1;
-    if (device->poison_file < 0 || !reserve(&device->device_arena, size) ||
-        !reserve(&device->host_arena, host_arena_bytes())) {
+    if (device->poison_file < 0 || !reserve(&device->device_arena, DEVICE_ARENAS, size) ||
+        !reserve(&device->host_arena, HOST_ARENAS, host_arena_bytes())) {
         emu_fail(fault, EMU_OUT_OF_MEMORY,
                  "cannot reserve %llu bytes of address space for the emulated device's memory "
                  "(is there a limit on virtual memory? try ulimit -v unlimited)",
