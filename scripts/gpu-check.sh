@@ -184,7 +184,7 @@ if [ -z "${GPU_CHECK_PROGRAMS:-}" ]; then
             --steps 200 >/dev/null 2>&1 </dev/null
         echo "train, 200 steps, $mode: exit $?, $((($(date +%s%N) - start) / 1000000)) ms"
     done
-    for program in histogram stencil spmv nbody softmax attention layernorm graphs; do
+    for program in attention layernorm graphs texture softmax histogram stencil spmv nbody; do
         one_program "$program"
     done
 fi

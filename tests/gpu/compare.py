@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """compare.py EXPECT.json CAPTURE.roof: counted on a GPU against closed forms.
 
-FLOPs must be exact, but for kernels with divisions and roots, whose machine code holds further
-operations. DRAM bytes of kernels that stream far more than an L2 holds must lie within 5 %: a real
+FLOPs must be those of the closed form, or more where machine code holds further operations. Kernels with
+exponentials and reciprocal roots may show fewer, down to half: a closed form counts each as one, and
+counters of additions, multiplications and multiply-adds do not see them. DRAM bytes of kernels that stream far more than an L2 holds must lie within 5 %: a real
 L2 keeps what is small. Exit 1 when anything differs, 77 when the capture holds no counts.
 """
 import json
@@ -11,6 +12,8 @@ import sqlite3
 import sys
 
 LARGE = 256 << 20  # bytes: beyond every L2 by far
+SPECIAL = ("softmax_rows", "nbody", "attention_softmax", "attention_tiled", "layernorm_block", "layernorm_warp",
+           "cross_entropy")
 
 
 def totals(capture):
@@ -53,7 +56,7 @@ def main():
                 continue
             if c[theirs] != e[ours]:
                 print(f"{kernel}: {theirs} {c[theirs]:.0f}, closed form {e[ours]:.0f}")
-                bad += kernel not in ("softmax", "nbody") and c[theirs] < e[ours]
+                bad += c[theirs] < e[ours] * (0.5 if kernel in SPECIAL else 1)
         for way in ("read", "write"):
             e_bytes, c_bytes = e.get(f"dram_{way}_bytes"), c.get(f"dram_{way}_bytes")
             if e_bytes and c_bytes is not None and e_bytes > LARGE and abs(c_bytes / e_bytes - 1) > 0.05:
