@@ -115,6 +115,30 @@ static rp_code measure(request *r, const rp_hwdb *db, rp_calibration *c, rp_erro
     return code;
 }
 
+/* What has taken minutes to measure must not be lost for want of a place to put it. */
+static rp_code can_write(const char *path, rp_error *error) {
+    rp_temp temp;
+    rp_code code;
+
+    if (!path || !strcmp(path, "-") || rp_file_is_stream(path))
+        return RP_OK;
+    code = rp_temp_create(&temp, path, error);
+    if (code == RP_OK)
+        rp_temp_discard(&temp);
+    return code;
+}
+
+/* What is wrong with the files is said before anything is measured. */
+static rp_code prepare(const request *r, rp_calibration *base, rp_error *error) {
+    const char *const inputs[] = {r->base, r->from};
+    rp_code code = rp_file_spare(r->output, inputs, 2, error);
+
+    (void)(code || (code = rp_file_spare(r->plot, inputs, 2, error)) ||
+           (code = r->base ? rp_calibration_read(r->base, base, error) : RP_OK) ||
+           (code = can_write(r->output, error)) || (code = can_write(r->plot, error)));
+    return code;
+}
+
 static rp_code print(const request *r, const rp_calibration *c, rp_error *error) {
     rp_output output = {0};
     rp_code code = rp_output_open(&output, r->output, error);
@@ -169,18 +193,16 @@ static void say_loss(const rp_loss *loss, bool latency) {
         fprintf(stderr, "%s before, %s now: %s worse\n", before, after, share);
 }
 
-static rp_code check(const request *r, const rp_calibration *c, rp_error *error) {
-    rp_calibration base;
+static rp_code check(const request *r, const rp_calibration *base, const rp_calibration *c,
+                     rp_error *error) {
     rp_loss *losses = NULL;
     size_t count = 0, compared = 0;
-    rp_code code = rp_calibration_read(r->base, &base, error);
+    rp_code code =
+        rp_calibration_compare(base, c, r->loss / 100, &losses, &count, &compared, error);
 
-    if (code != RP_OK)
-        return code;
-    code = rp_calibration_compare(&base, c, r->loss / 100, &losses, &count, &compared, error);
     if (code == RP_OK) {
         fprintf(stderr, "roofprof calibrate: %zu results compared to %s of %s\n", compared, r->base,
-                base.date);
+                base->date);
         for (size_t i = 0; i < count; i++)
             say_loss(&losses[i], !strncmp(losses[i].name, "latency", 7));
         if (count)
@@ -188,7 +210,6 @@ static rp_code check(const request *r, const rp_calibration *c, rp_error *error)
                            count, r->loss);
     }
     free(losses);
-    rp_calibration_free(&base);
     return code;
 }
 
@@ -196,12 +217,14 @@ static rp_code check(const request *r, const rp_calibration *c, rp_error *error)
 
 static rp_code calibrate(request *r, rp_error *error) {
     rp_hwdb *db = NULL;
-    rp_calibration c = {0};
+    rp_calibration c = {0}, base = {0};
     rp_code code = rp_hwdb_load(&db, r->hwdb, error);
 
-    (void)(code || (code = measure(r, db, &c, error)) || (code = print(r, &c, error)) ||
-           (code = record(r, &c, error)) || (code = r->plot ? draw(r, &c, error) : RP_OK) ||
-           (code = r->base ? check(r, &c, error) : RP_OK));
+    (void)(code || (code = prepare(r, &base, error)) || (code = measure(r, db, &c, error)) ||
+           (code = print(r, &c, error)) || (code = record(r, &c, error)) ||
+           (code = r->plot ? draw(r, &c, error) : RP_OK) ||
+           (code = r->base ? check(r, &base, &c, error) : RP_OK));
+    rp_calibration_free(&base);
     rp_calibration_free(&c);
     rp_hwdb_free(db);
     return code;

@@ -80,6 +80,15 @@ expect 3 --from host.json --check wrong.json
 expect 3 --from host.json --check nothing.json
 head -c 300 host.json >cut.json
 expect 3 --from cut.json
+# What is wrong with the files is said before anything is measured, and no file takes another's place.
+expect 3 --host --check wrong.json
+[ ! -s out ] || fail "measured, though the base cannot be read"
+expect 125 --host -o none/gpu.json
+grep -q 'none/gpu.json' err || fail "does not say what cannot be written"
+cp host.json before.json
+expect 2 --from better.json --check host.json --format json -o host.json
+expect 2 --from host.json --plot host.json
+cmp -s host.json before.json || fail "the base was overwritten"
 
 if [ "$gnuplot" = 1 ]; then
     expect 0 --from host.json --plot host.png
