@@ -81,17 +81,20 @@ static rp_code merge_counts(const char *times, const char *counts, const char *p
 static rp_code count_in_second_run(const rp_runs_options *o, const char *folder, const char *first,
                                    char *const *argv, rp_run_result *result, rp_error *error) {
     char counts[PATH_MAX];
-    rp_run_result second;
+    rp_run_result second = {0};
     rp_error why = {0};
     snprintf(counts, sizeof counts, "%s/counts.roof", folder);
     rp_code code = run_once(o, o->settings, folder, counts, NULL, false, argv, &second, &why);
+    if (second.ran && second.code != result->code)
+        fprintf(stderr, "roofprof: the second run ended with %d, and the first with %d\n",
+                second.code, result->code);
     if (!code && second.made)
         code = merge_counts(first, counts, o->capture, &why);
     if (!code && second.made) {
         result->code = second.code;
         return RP_OK;
     }
-    fprintf(stderr, "roofprof: the second run has no counts%s%s: the capture is of the first\n",
+    fprintf(stderr, "roofprof: the second run gave no counts, so the capture is of the first%s%s\n",
             *why.message ? ": " : "", why.message);
     return keep_first(o, first, error);
 }

@@ -296,6 +296,13 @@ runs)
     # Without counters the first run is the capture.
     FAKE_PROBE=cuptiRangeProfilerEnable=35 "$ROOFPROF" -q -o a.roof --mode replay --runs 2 -- /bin/sh -c "$TARGET loop 30; exit 0" >out 2>err
     check "launches without counters" 90 "$(query "select count(*) from launches")"
+    # So it is where the second run comes to nothing, which is said with how it ended.
+    rm -f a.roof begun
+    "$ROOFPROF" -q -o a.roof --mode replay --runs 2 -- /bin/sh -c "[ ! -e begun ] || exit 7; : >begun; $TARGET loop 30; exit 0" >out 2>err
+    check "exit code" 0 $?
+    contains "how the second run ended" "second run ended with 7, and the first with 0" err
+    contains "that it counted nothing" "gave no counts, so the capture is of the first" err
+    check "launches of the first run" 90 "$(query "select count(*) from launches")"
     ;;
 rerun)
     # Once traced, then once for HW, SASS, six of the tensor cores' (gemm uses them) and WHY.
