@@ -665,8 +665,10 @@ uint64_t count_enter_graph(void *context, const graph_kernels *kernels, launch_k
     return count_enter_untouched();
 }
 
-void count_exit(uint64_t entered) {
+void count_exit(uint64_t entered, bool refused) {
     if (entered == HOLDS_COUNTED || entered == HOLDS_GRAPH) {
+        if (refused && c.pending_count) /* it has no ranges; a graph has a window of its own */
+            c.pending_count = entered == HOLDS_GRAPH ? 0 : c.pending_count - 1;
         if (!atomic_load(&c.on)) /* the watchdog has ended it: what comes next is traced */
             activity_trace_kernels();
         add_held();

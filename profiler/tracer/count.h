@@ -41,7 +41,8 @@ uint64_t count_enter_skipped(uint32_t config, uint32_t correlation);
  * nothing is known of it, and it runs untouched. KEY: what was counted of it so far. */
 uint64_t count_enter_graph(void *context, const graph_kernels *kernels, launch_key *key,
                            uint32_t correlation);
-void count_exit(uint64_t entered);
+/* REFUSED: it did not happen. */
+void count_exit(uint64_t entered, bool refused);
 
 /* From a stream capture's begin to its end launches do not run. FAILED: it did not begin. */
 void count_capture_begins(void);

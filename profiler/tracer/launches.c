@@ -212,10 +212,17 @@ static bool is_captured(uint32_t cbid, const callback_data *d) {
            graph_is_capturing(stream, is_per_thread(cbid));
 }
 
+/* A launch that fails did not happen; but some failures are those of a kernel that ran. */
+static bool was_refused(const int *result) {
+    enum { ILLEGAL_ADDRESS = 700, TIMEOUT = 702, FIRST_FAULT = 710, LAST_FAULT = 719 };
+    int r = result ? *result : 0;
+    return r && r != ILLEGAL_ADDRESS && r != TIMEOUT && (r < FIRST_FAULT || r > LAST_FAULT);
+}
+
 static void on_launch(uint32_t cbid, const callback_data *d) {
     if (d->site == SITE_EXIT) {
         if (counting && d->correlation_data)
-            count_exit(*d->correlation_data);
+            count_exit(*d->correlation_data, was_refused(d->return_value));
         return;
     }
     if (is_captured(cbid, d)) {

@@ -313,8 +313,35 @@ static void run_branches(int n, int rounds) {
     free(a), free(got), free(left), free(right);
 }
 
+// A graph that leaves memory allocated cannot be launched again before that is freed.
+static void run_refused(int n) {
+    float *a = wl_random_array(n, 5), *from = (float *)wl_device_copy(a, n * 4), *to;
+    cudaStream_t stream;
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+    WL_CUDA(cudaStreamCreate(&stream));
+    WL_CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+    WL_CUDA(cudaMallocAsync((void **)&to, n * 4, stream));
+    scale<<<(n + BLOCK - 1) / BLOCK, BLOCK, 0, stream>>>(n, 2, from, to);
+    WL_CUDA(cudaStreamEndCapture(stream, &graph));
+    WL_CUDA(cudaGraphInstantiate(&exec, graph, 0));
+    for (int i = 0; i < 3; i++) {
+        WL_CUDA(cudaGraphLaunch(exec, stream));
+        if (cudaGraphLaunch(exec, stream) != cudaErrorInvalidValue)
+            wl_compare("refused", i, 0, 1, 0);
+        cudaGetLastError();
+        WL_CUDA(cudaStreamSynchronize(stream));
+        WL_CUDA(cudaFree(to));
+    }
+    WL_CUDA(cudaGraphExecDestroy(exec));
+    WL_CUDA(cudaGraphDestroy(graph));
+    WL_CUDA(cudaStreamDestroy(stream));
+    cudaFree(from);
+    free(a);
+}
+
 int main(int argc, char **argv) {
-    static const char *const options[] = {"--n=", "--steps=", "--rounds=", NULL};
+    static const char *const options[] = {"--n=", "--steps=", "--rounds=", "--refused=", NULL};
     wl_options_check(argc, argv, options);
     int n = wl_option(argc, argv, "--n", 256, 64, 1 << 20, 64);
     int steps = wl_option(argc, argv, "--steps", 1000, 1, 1 << 20, 1);
@@ -328,5 +355,7 @@ int main(int argc, char **argv) {
     }
     run_training(n, steps);
     run_branches(n, rounds);
+    if (wl_option(argc, argv, "--refused", 0, 0, 1, 1)) // of which --expect says nothing
+        run_refused(n);
     return wl_verdict("graphs");
 }

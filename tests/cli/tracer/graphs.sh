@@ -26,7 +26,7 @@ run() {
     shift
     rm -f a.roof
     "$roofprof" --emulate H100 --mode "$mode" --budget 0 -q -o a.roof "$@" -- "$program" --steps 20 --rounds 0 \
-        >out 2>err || { cat err; check "$mode $*: exit code" 0 failed; }
+        ${arguments:-} >out 2>err || { cat err; check "$mode $*: exit code" 0 failed; }
     check "$mode $*: output" "ok graphs" "$(cat out)"
     check "$mode $*: what the device says of the tracer" "" "$(grep 'CUPTI:' err)"
 }
@@ -68,4 +68,13 @@ for mode in trace replay; do
 done
 run replay --no-count square # with one of its kernels a graph is left alone
 check "replay --no-count" "$(each 20 1 | sed 's/square 20 1/square 20 0/')" "$(kernels)"
+# A launch that is refused is none, and the graph goes on being counted.
+arguments="--refused 1"
+for mode in replay sampled; do
+    run $mode --kernel scale
+    check "$mode: launches, refused ones not" 3 "$(query "select count(*) from launches")"
+    check "$mode: no launch is without values" 0 "$(query "select count(*) from notes where text like '%counted launches without counters%'")"
+done
+run replay --kernel scale
+check "what is launched after a refused one is counted" "scale 3 3;" "$(kernels)"
 exit $failures
