@@ -567,11 +567,11 @@ static void describe_calibration(const rp_device *row, const rp_device_identity 
     if (driver)
         snprintf(
             match->calibration, sizeof match->calibration,
-            "calibrated%s%.10s under driver %.40s, %.40s runs now: calibrate again if in doubt",
+            "calibrated%s%.10s under driver %.40s, not %.40s as here: calibrate again if in doubt",
             *driver->date ? " on " : "", driver->date, driver->driver, id->driver);
     else if (power)
         snprintf(match->calibration, sizeof match->calibration,
-                 "the calibration%s%.10s is of a power limit of %.0f W, which is %.0f W now: it "
+                 "the calibration%s%.10s is of a power limit of %.0f W, not %.0f W as here: it "
                  "does not count, calibrate again",
                  *power->date ? " of " : "", power->date, power->power_limit_w, id->power_limit_w);
 }

@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 /* ---- The driver ------------------------------------------------------------------------------ */
 
@@ -162,6 +163,7 @@ void rp_nvml_open(rp_nvml *nvml, const char *pci_address, bool emulated) {
     *(void **)&nvml->throttle = either(nvml->library, "nvmlDeviceGetCurrentClocksEventReasons",
                                        "nvmlDeviceGetCurrentClocksThrottleReasons");
     *(void **)&nvml->driver_version = dlsym(nvml->library, "nvmlSystemGetDriverVersion");
+    *(void **)&nvml->uuid = dlsym(nvml->library, "nvmlDeviceGetUUID");
     if (find(pci_address, &nvml->device) != 0)
         nvml->device = NULL;
 }
@@ -202,6 +204,25 @@ double rp_nvml_power_limit_w(const rp_nvml *nvml) {
     if (nvml->device && nvml->power_limit && nvml->power_limit(nvml->device, &value) == 0)
         return value / 1e3;
     return NAN;
+}
+
+bool rp_nvml_ask(const char *pci_address, const char *uuid, bool emulated, char driver[80],
+                 double *power_limit_w) {
+    rp_nvml nvml;
+    char here[96] = "";
+
+    *driver = 0;
+    *power_limit_w = NAN;
+    rp_nvml_open(&nvml, pci_address, emulated);
+    bool same = nvml.device && nvml.uuid && nvml.uuid(nvml.device, here, sizeof here) == 0 &&
+                strcasecmp(here, uuid) == 0;
+    if (same) {
+        if (!nvml.driver_version || nvml.driver_version(driver, 80) != 0)
+            *driver = 0;
+        *power_limit_w = rp_nvml_power_limit_w(&nvml);
+    }
+    rp_nvml_close(&nvml);
+    return same;
 }
 
 const char *rp_throttle_text(uint64_t bits, char *buffer, size_t size) {

@@ -124,6 +124,7 @@ typedef struct rp_nvml {
     int (*clock)(void *device, int type, unsigned *mhz);
     int (*throttle)(void *device, unsigned long long *reasons);
     int (*driver_version)(char *version, unsigned size);
+    int (*uuid)(void *device, char *uuid, unsigned size);
 } rp_nvml;
 
 /* Readings at one moment; NaN: not known. */
@@ -139,6 +140,11 @@ void rp_nvml_open(rp_nvml *nvml, const char *pci_address, bool emulated);
 void rp_nvml_close(rp_nvml *nvml);
 rp_reading rp_nvml_read(const rp_nvml *nvml);
 double rp_nvml_power_limit_w(const rp_nvml *nvml); /* NaN not known */
+/* What the device runs under now: the driver as NVML says it ("" not known) and the enforced power
+ * limit. False, and neither known: no NVML, or the device at that address is none of UUID
+ * ("GPU-..."), so that a device of another host, or a slice (MIG), does not get this one's. */
+bool rp_nvml_ask(const char *pci_address, const char *uuid, bool emulated, char driver[80],
+                 double *power_limit_w);
 /* "power cap, thermal slowdown" of the bits that slow a busy device down; "" none. */
 const char *rp_throttle_text(uint64_t reasons, char *buffer, size_t size);
 

@@ -188,10 +188,20 @@ static rp_code note_device(rp_report *report, size_t d, rp_error *error) {
     return RP_OK;
 }
 
+/* Which calibrated records count for it, where that needs to be said. */
+static rp_code note_calibration(rp_report *report, size_t d, rp_error *error) {
+    const rp_report_device *device = &report->devices[d];
+    if (!device->match || !*device->match->calibration)
+        return RP_OK;
+    return rp_report_note(report, error, "warning", "device %zu: %s", d,
+                          device->match->calibration);
+}
+
 static rp_code note_devices(rp_report *report, rp_error *error) {
     rp_code code = RP_OK;
     for (size_t d = 0; d < report->device_count && code == RP_OK; d++)
-        code = note_device(report, d, error);
+        (void)((code = note_device(report, d, error)) ||
+               (code = note_calibration(report, d, error)));
     return code;
 }
 

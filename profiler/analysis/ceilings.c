@@ -239,7 +239,9 @@ static rp_code match_device(const rp_profile_device *seen, const rp_hwdb *hwdb,
                                    .memory_bytes = seen->memory_bytes,
                                    .memory_bus_bits = seen->memory_bus_bits,
                                    .sm_clock_hz = seen->sm_clock_hz,
-                                   .memory_clock_hz = seen->memory_clock_hz};
+                                   .memory_clock_hz = seen->memory_clock_hz,
+                                   .driver = seen->driver,
+                                   .power_limit_w = seen->power_limit_w};
     rp_error ignored = {0};
     if (rp_hwdb_match(hwdb, &identity, match, &ignored) != RP_OK) {
         memset(match, 0, sizeof *match);

@@ -41,14 +41,17 @@ typedef struct rp_device_record { /* see rp_profile_device; zero-initialise with
     int64_t sm_count, memory_bytes, l2_bytes, memory_bus_bits;
     double sm_clock_hz, memory_clock_hz;
     bool emulated;
+    const char *driver;   /* as NVML says it; NULL not known */
+    double power_limit_w; /* enforced; NaN not known */
 } rp_device_record;
 #define RP_DEVICE_RECORD_INIT                                                                      \
     (rp_device_record) {                                                                           \
         .ordinal = -1, .cc_major = -1, .cc_minor = -1, .sm_count = -1, .memory_bytes = -1,         \
         .l2_bytes = -1, .memory_bus_bits = -1, .sm_clock_hz = __builtin_nan(""),                   \
-        .memory_clock_hz = __builtin_nan("")                                                       \
+        .memory_clock_hz = __builtin_nan(""), .power_limit_w = __builtin_nan("")                   \
     }
-/* The same record given again returns its id. */
+/* The same record given again returns its id. Driver and power limit do not make it another: those
+ * of the first count. */
 rp_code rp_capture_add_device(rp_capture *capture, const rp_device_record *device, int64_t *id,
                               rp_error *error);
 /* Replaces what the device has of the same kind, precision, path or level, and provenance. */

@@ -47,7 +47,9 @@ static rp_code copy_device(void *context, sqlite3_stmt *row) {
                                .memory_bus_bits = rp_column_integer(row, 10),
                                .sm_clock_hz = rp_column_real(row, 11),
                                .memory_clock_hz = rp_column_real(row, 12),
-                               .emulated = sqlite3_column_int(row, 13) != 0};
+                               .emulated = sqlite3_column_int(row, 13) != 0,
+                               .driver = text(row, 14),
+                               .power_limit_w = rp_column_real(row, 15)};
     int64_t id, space = c->into->writer->device_namespace;
     if (device.uuid) /* the same one, whoever saw it */
         c->into->writer->device_namespace = 0;
@@ -247,7 +249,8 @@ typedef struct table {
 
 static const table before_launches[] = {
     {"SELECT ordinal, name, chip, uuid, pci_id, cc_major, cc_minor, sm_count, memory_bytes,"
-     " l2_bytes, memory_bus_bits, sm_clock_hz, memory_clock_hz, emulated FROM devices ORDER BY id",
+     " l2_bytes, memory_bus_bits, sm_clock_hz, memory_clock_hz, emulated, " RP_DEVICE_STATE
+     " FROM " RP_DEVICES " ORDER BY d.id",
      copy_device},
     {"SELECT device, kind, precision, path, level, rate, provenance FROM ceilings", copy_ceiling},
     {"SELECT pid, rank, name, host FROM processes ORDER BY id", copy_process},

@@ -361,13 +361,28 @@ static rp_provenance time_provenance(const ingest *in, uint32_t ordinal) {
     return emulated(in, ordinal) ? RP_MODELLED : RP_MEASURED;
 }
 
+/* What the device ran under, for the calibration of it that counts; where the tracer knew its
+ * address. */
+static void ask_state(const ingest *in, const spool_device *s, rp_device_record *record,
+                      char driver[80]) {
+    char address[48];
+    if (!in->summary->ask || !record->uuid || s->pci_domain < 0 || s->pci_bus < 0 ||
+        s->pci_device < 0)
+        return;
+    snprintf(address, sizeof address, "%08x:%02x:%02x.0", (unsigned)s->pci_domain,
+             (unsigned)s->pci_bus, (unsigned)s->pci_device);
+    if (in->summary->ask(address, record->uuid, record->emulated, driver, &record->power_limit_w) &&
+        *driver)
+        record->driver = driver;
+}
+
 static rp_code add_device(ingest *in, uint32_t ordinal, int64_t *id) {
     device *d = &in->devices[ordinal];
     if (d->id < 0) {
         rp_device_record record = RP_DEVICE_RECORD_INIT;
         const spool_device *s = &d->record;
         static const uint8_t none[16];
-        char uuid[41];
+        char uuid[41], driver[80] = "";
         record.ordinal = ordinal;
         record.emulated = emulated(in, ordinal);
         if (*d->chip)
@@ -388,6 +403,7 @@ static rp_code add_device(ingest *in, uint32_t ordinal, int64_t *id) {
                 format_uuid(s->uuid, uuid);
                 record.uuid = uuid;
             }
+            ask_state(in, s, &record, driver);
         }
         rp_code code = rp_capture_add_device(in->capture, &record, &d->id, in->error);
         if (code)

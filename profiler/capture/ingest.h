@@ -10,6 +10,12 @@
 #include "capture/capture.h"
 
 typedef struct rp_ingest_summary {
+    /* Given: says what the device of a PCI address and UUID runs under, on the machine and at the
+     * time of the call: a program that just ended ran under the same. False: not known. NULL: not
+     * to be asked, as for spools of some other day. */
+    bool (*ask)(const char *pci_address, const char *uuid, bool emulated, char driver[80],
+                double *power_limit_w);
+    /* Found: */
     uint64_t launches, copies, invalid; /* over all spools */
     uint64_t dropped;                   /* records that CUPTI or the tracer lost */
     uint64_t unchosen;                  /* launches that --kernel, --range ... left out */

@@ -29,6 +29,13 @@ extern const char rp_capture_schema[];
  */
 char *rp_capture_quantities_sql(void);
 
+/* What devices ran under, from RP_DEVICES: NULL where the capture is older than the columns, for a
+ * name that the inner SELECT's table lacks is looked up in the outer one. */
+#define RP_DEVICE_STATE                                                                            \
+    "(SELECT driver FROM devices s WHERE s.id = d.id),"                                            \
+    " (SELECT power_limit_w FROM devices s WHERE s.id = d.id)"
+#define RP_DEVICES "devices d, (SELECT NULL AS driver, NULL AS power_limit_w)"
+
 typedef enum rp_insert {
     RP_INSERT_DEVICE,
     RP_INSERT_CEILING,

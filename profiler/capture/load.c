@@ -68,6 +68,8 @@ static rp_code take_device(rp_loader *l, sqlite3_stmt *row) {
         .observed_sm_clock_hz = rp_column_real(row, 19),
         .peak_allocated_bytes = rp_column_real(row, 20),
         .emulated = sqlite3_column_int(row, 21) != 0,
+        .driver = rp_column_text(row, 22, &failed),
+        .power_limit_w = rp_column_real(row, 23),
     };
     return failed ? rp_db_no_memory(l->error) : RP_OK;
 }
@@ -239,9 +241,10 @@ rp_code rp_load_tables(rp_loader *l, const rp_table_reader *tables, size_t n) {
 }
 
 static const rp_table_reader always[] = {
-    {"SELECT id, ordinal, name, chip, uuid, pci_id, cc_major, cc_minor, sm_count, memory_bytes,"
+    {"SELECT d.id, ordinal, name, chip, uuid, pci_id, cc_major, cc_minor, sm_count, memory_bytes,"
      " l2_bytes, memory_bus_bits, sm_clock_hz, memory_clock_hz, launches, sum_s, busy_s, span_s,"
-     " copy_s, observed_sm_clock_hz, peak_allocated_bytes, emulated FROM devices ORDER BY id",
+     " copy_s, observed_sm_clock_hz, peak_allocated_bytes, emulated, " RP_DEVICE_STATE
+     " FROM " RP_DEVICES " ORDER BY d.id",
      take_device},
     {"SELECT device, kind, precision, path, level, rate, provenance FROM ceilings", take_ceiling},
     {"SELECT severity, text FROM notes ORDER BY id", take_note},

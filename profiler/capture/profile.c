@@ -61,6 +61,7 @@ void rp_profile_free(rp_profile *profile) {
         free(device->chip);
         free(device->uuid);
         free(device->pci_id);
+        free(device->driver);
         free(device->ceilings);
     }
     for (size_t i = 0; i < profile->group_count; i++) {

@@ -78,6 +78,8 @@ typedef struct rp_profile_device {
     double copy_s; /* union of copies; NaN */
     uint64_t launches;
     double peak_allocated_bytes; /* NaN not known */
+    char *driver;                /* NVML's version of the driver it ran under; NULL not known */
+    double power_limit_w;        /* enforced; NaN or 0 not known */
 } rp_profile_device;
 
 typedef struct rp_copy_total {

@@ -21,6 +21,7 @@ const char rp_capture_schema[] =
     "  sm_count INTEGER, memory_bytes INTEGER, l2_bytes INTEGER, memory_bus_bits INTEGER,\n"
     "  sm_clock_hz REAL, memory_clock_hz REAL, -- maximal\n"
     "  emulated INTEGER NOT NULL,\n"
+    "  driver TEXT, power_limit_w REAL, -- it ran under; older captures lack these two\n"
     "  -- of all launches on it:\n"
     "  launches INTEGER,\n"
     "  sum_s REAL,   -- sum of kernel times\n"

@@ -24,12 +24,11 @@ enum { PROGRESS_STEP = 4096 };
 static const char *const insert_sql[RP_INSERTS] = {
     [RP_INSERT_DEVICE] = "INSERT INTO devices(id, ordinal, name, chip, uuid, pci_id, cc_major,"
                          " cc_minor, sm_count, memory_bytes, l2_bytes, memory_bus_bits,"
-                         " sm_clock_hz, memory_clock_hz, emulated)"
-                         " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+                         " sm_clock_hz, memory_clock_hz, emulated, driver, power_limit_w)"
+                         " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
     [RP_INSERT_CEILING] = "INSERT OR REPLACE INTO ceilings" CEILING_COLUMNS,
-    [RP_INSERT_LARGER_CEILING] =
-        "INSERT INTO ceilings" CEILING_COLUMNS " ON CONFLICT DO UPDATE SET"
-        " rate = max(rate, excluded.rate)",
+    [RP_INSERT_LARGER_CEILING] = "INSERT INTO ceilings" CEILING_COLUMNS " ON CONFLICT DO UPDATE SET"
+                                 " rate = max(rate, excluded.rate)",
     [RP_INSERT_PROCESS] = "INSERT INTO processes VALUES(?,?,?,?,?)",
     [RP_INSERT_KERNEL] = "INSERT INTO kernels VALUES(?,?,?,?)",
     [RP_INSERT_CONFIG] = "INSERT INTO configs VALUES(?,?,?,?,?,?,?,?,?,?,?)",
@@ -126,6 +125,8 @@ static rp_code insert_device(rp_capture *capture, const rp_device_record *device
     rp_bind_real(row, 13, device->sm_clock_hz);
     rp_bind_real(row, 14, device->memory_clock_hz);
     sqlite3_bind_int(row, 15, device->emulated);
+    rp_bind_text(row, 16, device->driver);
+    rp_bind_real(row, 17, device->power_limit_w > 0 ? device->power_limit_w : NAN);
     return rp_db_run(capture, row, error);
 }
 

@@ -11,6 +11,7 @@
 #include "emulator/cudart/inspect.h"
 #include "emulator/device/profile.h"
 #include "importers/importer.h"
+#include "kernels/driver.h"
 #include "support/file.h"
 #include <dirent.h>
 #include <errno.h>
@@ -162,7 +163,7 @@ static rp_code preloadable(char door[PATH_MAX], const char *spool, rp_error *err
  * sanitizers must be first. */
 static void preload(environment *e, const char *door) {
     static const char *const names[] = {"libcudart.so.13", "libcudart.so.12", "libcuda.so.1",
-                                        "libnvidia-ml.so.1"};
+                                        "libnvidia-ml.so.1", "libnvrtc-door.so"};
     char text[8 * PATH_MAX] = "", path[PATH_MAX + 32];
     const char *before = getenv("LD_PRELOAD");
     size_t used = 0;
@@ -265,7 +266,7 @@ static rp_code import_all(char *const *files, int count, const char *path, rp_er
 
 static rp_code trace_all(const char *spool, const char *path, rp_error *error) {
     rp_capture *capture = NULL;
-    rp_ingest_summary summary = {0};
+    rp_ingest_summary summary = {.ask = rp_nvml_ask};
     rp_code code = rp_capture_create(&capture, path, "roofprof trace, emulated device", error);
     if (code == RP_OK)
         code = rp_trace_ingest(spool, capture, &summary, error);

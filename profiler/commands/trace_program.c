@@ -5,6 +5,7 @@
 #include "commands/trace_program.h"
 
 #include "commands/launch.h"
+#include "kernels/driver.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -107,7 +108,7 @@ rp_code rp_trace_ingest(const char *folder, rp_capture *capture, rp_ingest_summa
 /* Spools to a capture under its final name. Without a launch there is none, and that is said. */
 static rp_code make_capture(const char *folder, const char *path, bool *made, rp_error *error) {
     rp_capture *capture;
-    rp_ingest_summary summary = {0};
+    rp_ingest_summary summary = {.ask = rp_nvml_ask};
     *made = false;
     rp_code code = rp_capture_create(&capture, path, "roofprof trace", error);
     if (code)

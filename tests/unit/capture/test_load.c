@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "scratch.h"
+#include <sqlite3.h>
 
 /* Two devices, two processes, three kernels, nested ranges. */
 typedef struct program {
@@ -301,6 +302,79 @@ static void test_provenance(void **state) {
     rp_capture_close(capture);
 }
 
+static rp_capture *of_one_device(const char *path, const char *driver, double power_limit_w) {
+    rp_device_record device = RP_DEVICE_RECORD_INIT;
+    rp_capture *capture = create(path);
+    rp_error error;
+    int64_t first, id;
+    device.uuid = "GPU-7";
+    device.driver = driver;
+    device.power_limit_w = power_limit_w;
+    ok(rp_capture_add_device(capture, &device, &first, &error), &error);
+    device.driver = "another";
+    device.power_limit_w = 1;
+    ok(rp_capture_add_device(capture, &device, &id, &error), &error);
+    assert_int_equal(id, first); /* the same device, and what was first said of it counts */
+    finish(capture);
+    return capture;
+}
+
+static void expect_state(rp_capture *capture, const char *driver, double power_limit_w) {
+    rp_profile p = load(capture, NULL, RP_BY_KERNEL);
+    assert_int_equal(p.device_count, 1);
+    if (driver)
+        assert_string_equal(p.devices[0].driver, driver);
+    else
+        assert_null(p.devices[0].driver);
+    if (isnan(power_limit_w))
+        assert_true(isnan(p.devices[0].power_limit_w));
+    else
+        assert_true(p.devices[0].power_limit_w == power_limit_w);
+    rp_profile_free(&p);
+}
+
+/* What a device ran under: kept, copied, absent where it was not known. */
+static void test_device_state(void **state) {
+    rp_error error;
+    (void)state;
+    rp_capture *known = of_one_device(NULL, "580.95.05", 650), *into = create(NULL);
+    rp_capture *unknown = of_one_device(NULL, NULL, NAN), *zero = of_one_device(NULL, NULL, 0);
+    expect_state(known, "580.95.05", 650);
+    expect_state(unknown, NULL, NAN);
+    expect_state(zero, NULL, NAN);
+    ok(rp_capture_join(&known, 1, into, &error), &error);
+    finish(into);
+    expect_state(into, "580.95.05", 650);
+    rp_capture_close(known);
+    rp_capture_close(into);
+    rp_capture_close(unknown);
+    rp_capture_close(zero);
+}
+
+/* A capture of before these columns were added is read, and copied, as one that does not know. */
+static void test_older_devices(void **state) {
+    rp_error error;
+    sqlite3 *db;
+    rp_capture *old, *into = create(NULL);
+    (void)state;
+    rp_capture_close(of_one_device("old.roof", "580.95.05", 650));
+    assert_int_equal(sqlite3_open("old.roof", &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db,
+                                  "ALTER TABLE devices DROP COLUMN driver;"
+                                  "ALTER TABLE devices DROP COLUMN power_limit_w",
+                                  NULL, NULL, NULL),
+                     SQLITE_OK);
+    sqlite3_close(db);
+    ok(rp_capture_open(&old, "old.roof", &error), &error);
+    expect_state(old, NULL, NAN);
+    ok(rp_capture_join(&old, 1, into, &error), &error);
+    finish(into);
+    expect_state(into, NULL, NAN);
+    rp_capture_close(old);
+    rp_capture_close(into);
+    unlink("old.roof");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_filters),
                                        cmocka_unit_test(test_window),
@@ -312,6 +386,8 @@ int main(void) {
                                        cmocka_unit_test(test_sampled_lengths),
                                        cmocka_unit_test(test_sampled_noise),
                                        cmocka_unit_test(test_cache_states),
-                                       cmocka_unit_test(test_provenance)};
+                                       cmocka_unit_test(test_provenance),
+                                       cmocka_unit_test(test_device_state),
+                                       cmocka_unit_test(test_older_devices)};
     return cmocka_run_group_tests(tests, scratch_set_up, scratch_tear_down);
 }

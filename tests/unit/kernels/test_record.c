@@ -196,9 +196,9 @@ static void test_driver_and_power(void **state) {
     assert_true(drawn_now("GPU-7", "550.54", 700, said) == 3.1e12);
     assert_string_equal(said, "");
     assert_true(drawn_now("GPU-7", "580.95", 700, said) == 3.1e12);
-    assert_non_null(strstr(said, "on 2025-05-01 under driver 550.54, 580.95 runs now"));
+    assert_non_null(strstr(said, "on 2025-05-01 under driver 550.54, not 580.95 as here"));
     assert_true(drawn_now("GPU-7", "580.95", 350, said) == -1);
-    assert_non_null(strstr(said, "power limit of 700 W, which is 350 W now"));
+    assert_non_null(strstr(said, "power limit of 700 W, not 350 W as here"));
     assert_true(drawn_now("GPU-7", "", NAN, said) == 3.1e12);
     assert_string_equal(said, "");
 
@@ -363,6 +363,6 @@ int main(void) {
         cmocka_unit_test(test_records),      cmocka_unit_test(test_driver_and_power),
         cmocka_unit_test(test_partial),      cmocka_unit_test(test_copies),
         cmocka_unit_test(test_not_recorded), cmocka_unit_test(test_judge),
-        cmocka_unit_test(test_compare), cmocka_unit_test(test_compare_candidates)};
+        cmocka_unit_test(test_compare),      cmocka_unit_test(test_compare_candidates)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
