@@ -42,7 +42,9 @@ typedef struct reader {
         size_t count, capacity;
     } kernels;
     uint64_t launches, failed, uncounted, estimated;
-    bool kept; /* the record that was just read is kept, not to be freed */
+    uint64_t at_peers; /* launches that touched other devices' memory */
+    double peer_bytes; /* and how much of it */
+    bool kept;         /* the record that was just read is kept, not to be freed */
 } reader;
 
 /* ---- Members of an object
@@ -303,6 +305,9 @@ static rp_code give_all(reader *r, yajl_val record, int64_t launch, rp_error *er
     give_caches(&s, c);
     give(&s, RP_Q_OCCUPANCY_THEORETICAL, number_of(record, "occupancy_theoretical"), RP_MODELLED);
     give(&s, RP_Q_WAVES, number_of(record, "waves"), RP_MODELLED);
+    double peer_bytes = count_of(c, "peer_bytes");
+    r->at_peers += peer_bytes > 0;
+    r->peer_bytes += peer_bytes;
     return s.code;
 }
 
@@ -500,6 +505,12 @@ static rp_code note_ending(reader *r, bool cut, rp_error *error) {
         code = rp_capture_add_note(r->capture, "info", error, "%" PRIu64 " %s run without counting",
                                    r->uncounted,
                                    rp_plural(r->uncounted, "launch was", "launches were"));
+    if (code == RP_OK && r->at_peers)
+        code = rp_capture_add_note(
+            r->capture, "info", error,
+            "%" PRIu64 " %s used other devices' memory, %.0f bytes over links: a "
+            "capture has no place for those, the counts file has them",
+            r->at_peers, rp_plural(r->at_peers, "launch", "launches"), r->peer_bytes);
     if (code == RP_OK && r->estimated)
         code =
             rp_capture_add_note(r->capture, "info", error,

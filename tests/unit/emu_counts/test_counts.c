@@ -28,6 +28,7 @@ static emu_counts saxpy_counts(void) {
     c.store_requests[EMU_GLOBAL] = 32;
     c.load_sectors = 250;
     c.store_sectors = 125;
+    c.peer_bytes = 96;
     c.l1_wavefronts = 96;
     c.caches_valid = true;
     c.l1_miss_sectors = c.l2_read_sectors = 250;
@@ -155,6 +156,7 @@ static void test_round_trip(void **state) {
     assert_true(has_note(&p, "store to 0x10"));
     assert_true(has_note(&p, "a note\twith a tab"));
     assert_true(has_note(&p, "estimated from PTX"));
+    assert_true(has_note(&p, "2 launches used other devices' memory, 192 bytes"));
     assert_false(has_note(&p, "did not end"));
     rp_profile_free(&p);
 }
