@@ -229,12 +229,21 @@ static int capability(const door_device *d) {
 
 static void say_no_ptx(const door_module *m, const door_device *d, const char *name) {
     int cc = capability(d), lowest = 0;
+    bool for_cubin = false;
     for (size_t i = 0; i < m->fatbin.count; i++) {
         const emu_image *image = &m->fatbin.images[i];
-        if (image->kind == EMU_IMAGE_PTX && (!lowest || image->arch < lowest))
+        if (image->kind == EMU_IMAGE_PTX && (!lowest || image->arch < lowest)) {
             lowest = image->arch;
+            for_cubin = image->for_cubin;
+        }
     }
-    if (lowest)
+    if (for_cubin)
+        door_say(
+            "error",
+            "%s: NVRTC compiled it to a cubin for sm_%d, which %s, sm_%d, does not run; compile "
+            "for sm_%d, or for compute_%d and take the PTX",
+            name, lowest, d->profile.spec.name, cc, cc, cc);
+    else if (lowest)
         door_say("error",
                  "%s: the program's PTX is for sm_%d and up, %s is sm_%d; build with "
                  "-gencode arch=compute_%d,code=compute_%d, or emulate a newer device",

@@ -11,13 +11,11 @@
 #include <string.h>
 #include <zstd.h>
 
-#define CONTAINER_MAGIC 0xBA55ED50u
-#define WRAPPER_MAGIC   0x466243B1u
-#define FLAG_DEBUG      0x2u
-#define FLAG_LZ4        0x2000u
-#define FLAG_ZSTD       0x8000u
-#define FLAG_ARCH       0x100000u
-#define EXPANDED_MAX    ((uint64_t)1 << 30)
+#define WRAPPER_MAGIC 0x466243B1u
+#define FLAG_DEBUG    0x2u
+#define FLAG_LZ4      0x2000u
+#define FLAG_ZSTD     0x8000u
+#define EXPANDED_MAX  ((uint64_t)1 << 30)
 
 enum { CONTAINER_HEADER = 16, ENTRY_HEADER = 64 };
 
@@ -85,7 +83,8 @@ static emu_status read_entry(emu_fatbin *fatbin, const uint8_t *p, uint64_t left
     *length = header + payload;
     emu_image image = {.kind = (emu_image_kind)read16(p),
                        .arch = (int)(read32(p + 28) & 0xffff),
-                       .arch_specific = flags & FLAG_ARCH,
+                       .arch_specific = flags & EMU_FATBIN_ARCH_SPECIFIC,
+                       .for_cubin = flags & EMU_FATBIN_FOR_CUBIN,
                        .debug = flags & FLAG_DEBUG,
                        .minor = read16(p + 24),
                        .major = read16(p + 26),
@@ -108,7 +107,7 @@ static emu_status read_entry(emu_fatbin *fatbin, const uint8_t *p, uint64_t left
 emu_status emu_fatbin_add(emu_fatbin *fatbin, const void *data, size_t size, size_t *used,
                           emu_fault *fault) {
     const uint8_t *p = data;
-    if (size < CONTAINER_HEADER || read32(p) != CONTAINER_MAGIC || read16(p + 4) != 1)
+    if (size < CONTAINER_HEADER || read32(p) != EMU_FATBIN_MAGIC || read16(p + 4) != 1)
         return fail(fault, EMU_BAD_PTX, "fat binary: no container (version 1) where one must be");
     uint64_t header = read16(p + 6), entries = read64(p + 8);
     if (header < CONTAINER_HEADER || header > size || entries > size - header)
@@ -163,7 +162,8 @@ emu_status emu_fatbin_add_wrapper(emu_fatbin *fatbin, const void *wrapper, emu_f
 static bool runs_on(const emu_image *image, int cc) {
     if (image->arch_specific)
         return image->arch == cc;
-    return image->arch <= cc && (image->kind == EMU_IMAGE_PTX || image->arch / 10 == cc / 10);
+    return image->arch <= cc &&
+           ((image->kind == EMU_IMAGE_PTX && !image->for_cubin) || image->arch / 10 == cc / 10);
 }
 
 const emu_image *emu_fatbin_best(const emu_fatbin *fatbin, uint32_t container, emu_image_kind kind,

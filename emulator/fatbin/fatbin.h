@@ -20,6 +20,12 @@
 
 #include "emulator/emulator.h"
 
+#define EMU_FATBIN_MAGIC         0xBA55ED50u
+#define EMU_FATBIN_ARCH_SPECIFIC 0x100000u
+/* A flag of our own, in none of nvcc's: the entry is PTX that stands for a cubin (NVRTC's door),
+ * and runs where the cubin would. */
+#define EMU_FATBIN_FOR_CUBIN (1ull << 63)
+
 typedef enum emu_image_kind { EMU_IMAGE_PTX = 1, EMU_IMAGE_ELF = 2 } emu_image_kind;
 typedef enum emu_compression { EMU_RAW, EMU_LZ4, EMU_ZSTD } emu_compression;
 
@@ -27,6 +33,7 @@ typedef struct emu_image {
     emu_image_kind kind;
     int arch;           /* 75, 90, 120 */
     bool arch_specific; /* sm_90a: runs on that architecture alone */
+    bool for_cubin;     /* PTX in the place of a cubin: runs where that would */
     bool debug;
     int major, minor; /* version of the PTX language or of the ELF ABI */
     emu_compression compression;
@@ -55,8 +62,8 @@ emu_status emu_fatbin_add(emu_fatbin *fatbin, const void *data, size_t size, siz
 emu_status emu_fatbin_add_wrapper(emu_fatbin *fatbin, const void *wrapper, emu_fault *fault);
 
 /* The best image of KIND in CONTAINER for compute capability CC (90): PTX of the highest
- * architecture that is not above it, an arch-specific one only on its own; ELF of the same major
- * architecture and not above. NULL: none. */
+ * architecture that is not above it, an arch-specific one only on its own; ELF, and PTX in the
+ * place of a cubin, of the same major architecture and not above. NULL: none. */
 const emu_image *emu_fatbin_best(const emu_fatbin *fatbin, uint32_t container, emu_image_kind kind,
                                  int cc);
 

@@ -129,6 +129,27 @@ static void test_choice(void **state) {
     emu_fatbin_free(&f);
 }
 
+/* PTX in the place of a cubin (NVRTC's door) runs where the cubin would. */
+static void test_choice_for_cubin(void **state) {
+    (void)state;
+    buffer b = {0};
+    emu_fatbin f = {0};
+    open_container(&b);
+    add_raw(&b, 1, 80, EMU_FATBIN_FOR_CUBIN);
+    add_raw(&b, 1, 90, EMU_FATBIN_FOR_CUBIN | EMU_FATBIN_ARCH_SPECIFIC);
+    close_container(&b, 0);
+    assert_int_equal(emu_fatbin_add(&f, b.bytes, b.size, NULL, NULL), EMU_OK);
+    assert_true(f.images[0].for_cubin && f.images[1].for_cubin);
+    static const struct {
+        int cc, arch;
+    } rows[] = {{75, 0}, {80, 80}, {86, 80}, {90, 90}, {100, 0}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const emu_image *image = emu_fatbin_best(&f, 0, EMU_IMAGE_PTX, rows[i].cc);
+        assert_int_equal(image ? image->arch : 0, rows[i].arch);
+    }
+    emu_fatbin_free(&f);
+}
+
 static void test_wrappers(void **state) {
     (void)state;
     buffer linked = {0}, one = {0}, two = {0};
@@ -328,10 +349,11 @@ static void test_cubin_any_bytes(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_storage_forms), cmocka_unit_test(test_choice),
-        cmocka_unit_test(test_wrappers),      cmocka_unit_test(test_truncated),
-        cmocka_unit_test(test_lying_sizes),   cmocka_unit_test(test_bad_payloads),
-        cmocka_unit_test(test_cubin),         cmocka_unit_test(test_cubin_any_bytes),
+        cmocka_unit_test(test_storage_forms),    cmocka_unit_test(test_choice),
+        cmocka_unit_test(test_choice_for_cubin), cmocka_unit_test(test_wrappers),
+        cmocka_unit_test(test_truncated),        cmocka_unit_test(test_lying_sizes),
+        cmocka_unit_test(test_bad_payloads),     cmocka_unit_test(test_cubin),
+        cmocka_unit_test(test_cubin_any_bytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
