@@ -220,7 +220,9 @@ static rp_capture *make_everything(const char *path) {
                                .memory_bus_bits = 5120,
                                .sm_clock_hz = 1.98e9,
                                .memory_clock_hz = 2.6e9,
-                               .emulated = true};
+                               .emulated = true,
+                               .driver = "580.95.05",
+                               .power_limit_w = 650};
     rp_capture_ceiling compute = {.compute = true,
                                   .precision = "fp16",
                                   .path = "tensor",
