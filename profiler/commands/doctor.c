@@ -478,7 +478,9 @@ static void check_tools(doctor *d, const rp_hwdb *db, const rp_error *error) {
         finding(d, "devices known", GOOD, "", "%zu, from %s", rp_hwdb_count(db),
                 rp_hwdb_folder(db));
     else
-        finding(d, "devices known", BAD, "install roofprof's data folder, or set ROOFPROF_HWDB",
+        finding(d, "devices known", BAD,
+                error->code == RP_INPUT ? "correct that file, or take it away"
+                                        : "install roofprof's data folder, or set ROOFPROF_HWDB",
                 "%s", error->message);
 }
 

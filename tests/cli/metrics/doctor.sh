@@ -36,6 +36,10 @@ FAKE_CONTEXT=46 tried "" "the device is in exclusive mode and taken"
 # Nothing of it: each gap with its remedy, and no crash.
 ROOFPROF_CUPTI=/nonexistent PATH=/nonexistent "$roofprof" doctor >"$folder/out" || failures=$((failures + 1))
 has "gnuplot is not installed; install it"
+mkdir -p "$folder/spoiled/roofprof"
+echo junk >"$folder/spoiled/roofprof/ceilings.csv"
+XDG_DATA_HOME=$folder/spoiled "$roofprof" doctor | tr -s ' \n' ' ' >"$folder/out" || failures=$((failures + 1))
+has "no column \"junk\"; correct that file, or take it away"
 
 # The emulated device: where it is, or what to do.
 mkdir "$folder/emulated"
