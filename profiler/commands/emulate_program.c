@@ -264,15 +264,17 @@ static rp_code import_all(char *const *files, int count, const char *path, rp_er
     return code;
 }
 
-static rp_code trace_all(const char *spool, const char *path, rp_error *error) {
+/* COUNTS: what this run of several counts, or NULL. */
+static rp_code trace_all(const char *spool, const char *path, const char *counts, rp_error *error) {
     rp_capture *capture = NULL;
     rp_ingest_summary summary = {.ask = rp_nvml_ask};
     rp_code code = rp_capture_create(&capture, path, "roofprof trace, emulated device", error);
     if (code == RP_OK)
         code = rp_trace_ingest(spool, capture, &summary, error);
     if (code == RP_OK && summary.launches == 0)
-        fprintf(stderr, "roofprof: no kernel was traced%s%s\n", *summary.problem ? ": " : "",
-                summary.problem);
+        fprintf(stderr, "roofprof: no kernel was traced%s%s%s%s\n",
+                counts ? " in the run that counts " : "", counts ? counts : "",
+                *summary.problem ? ": " : "", summary.problem);
     if (code == RP_OK)
         code = rp_capture_finish(capture, error);
     if (code == RP_OK)
@@ -293,7 +295,8 @@ static rp_code make_captures(const rp_emulate_options *options, const char *spoo
                              int count, rp_emulate_result *result, rp_error *error) {
     if (!options->tracer)
         return import_all(counts, count, result->capture, error);
-    rp_code code = trace_all(spool, result->capture, error);
+    rp_code code = trace_all(spool, result->capture,
+                             options->settings ? options->settings->configuration : NULL, error);
     if (code != RP_OK || !options->counts)
         return code;
     code = import_all(counts, count, options->counts, error);

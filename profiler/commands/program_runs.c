@@ -198,6 +198,8 @@ static rp_code count_configuration(rerun *r, const char *name, rp_error *error) 
         fprintf(stderr, "roofprof: the run that counts %s: %s\n", name, why.message);
     else if (result.made)
         r->runs[r->count++].name = name;
+    else
+        fprintf(stderr, "roofprof: the run that counts %s launched no kernel\n", name);
     rp_finish_remove(folder); /* the capture stays open */
     free(folder);
     return RP_OK;

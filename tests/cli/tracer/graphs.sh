@@ -77,4 +77,15 @@ for mode in replay sampled; do
 done
 run replay --kernel scale
 check "what is launched after a refused one is counted" "scale 3 3;" "$(kernels)"
+# Of several runs it is said which one saw nothing.
+cat >once.sh <<'S'
+[ ! -e begun ] || export ROOFPROF_EMU_CUPTI_REFUSE=subscribe=39
+: >begun
+exec "$1" --steps 2 --rounds 0
+S
+"$roofprof" --emulate H100 --mode rerun -q -o a.roof -- /bin/sh once.sh "$program" >out 2>err
+check "the run without kernels is named" 1 "$(grep -c 'no kernel was traced in the run that counts HW: ' err)"
+rm begun
+"$roofprof" --emulate H100 --mode rerun -q -o a.roof -- /bin/sh -c "[ -e begun ] || '$program' --steps 2 --rounds 0; : >begun" >out 2>err
+check "a run without CUDA is named" 1 "$(grep -c 'the run that counts HW launched no kernel' err)"
 exit $failures
