@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # host.sh ROOFPROF [ROUNDS]: calibrate --host beside likwid-bench (Debian: likwid) in one run, taking
-# turns so that a busy machine disturbs both alike; the best of ROUNDS (default 10) of either counts.
+# turns so that a busy machine disturbs both alike. Of ROUNDS (default 10) the second best figure of
+# either counts: memory that others share is twice as fast at moments, and a single one may be met by one
+# tool alone. With -v as the third argument all figures are printed.
 # Exit 1 if ours is more than 10 % below; 77 without likwid-bench.
 set -euo pipefail
-roofprof=$1 rounds=${2:-10}
+roofprof=$1 rounds=${2:-10} verbose=${3:-}
 command -v likwid-bench >/dev/null || { echo "no likwid-bench (apt-get install likwid)"; exit 77; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -31,7 +33,9 @@ for ((i = 0; i < rounds; i++)); do
     echo "copy likwid $(best_likwid copy_mem_$isa 128MB 2 MByte/s)"
     echo "fp64 likwid $(best_likwid peakflops_${isa}_fma 32kB 2000 MFlops/s)"
 done >"$work/all"
-awk '{ if ($3 > best[$1 " " $2]) best[$1 " " $2] = $3 }
+sort -k1,2 -k3,3gr "$work/all" >"$work/sorted"
+[ -z "$verbose" ] || cat "$work/sorted"
+awk '{ k = $1 " " $2; if (++n[k] <= 2) best[k] = $3 }
      END { bad = 0
            for (k in best) { split(k, p, " "); seen[p[1]] = 1 }
            for (w in seen) {
@@ -40,4 +44,4 @@ awk '{ if ($3 > best[$1 " " $2]) best[$1 " " $2] = $3 }
                printf "%-6s ours %.3g, likwid-bench %.3g: %.1f %%\n", w, o, l, 100 * o / l
                if (o < 0.9 * l) bad = 1
            }
-           exit bad }' "$work/all"
+           exit bad }' "$work/sorted"
