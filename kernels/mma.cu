@@ -3,7 +3,7 @@
  * Tensor cores through mma.sync. Every warp keeps RP_MMA_CHAINS accumulators in registers and adds
  * A x B to them, then A x -B, in turns: accumulators stay bounded, even in FP16, and the operands,
  * two sets of them, are as dense as the format allows while every sum is still exact (the host
- * makes them, kernels/fragments.c). After the loop each accumulator gets one more A x B, so the
+ * makes them, kernels/operands.c). After the loop each accumulator gets one more A x B, so the
  * result, the exclusive or of all accumulator words of a thread, differs from the start and is
  * known exactly.
  *

@@ -5,7 +5,7 @@
  * threads with 128 accumulators a thread; two blocks share an SM, so that one works while the other
  * waits. Two pairs of operands take turns, and the second half of each iteration takes away what
  * the first added (integers wrap instead), so accumulators stay bounded and, with the host's
- * operands (kernels/fragments.c), exact. After the loop RP_WGMMA_TAIL more are added. The result of
+ * operands (kernels/operands.c), exact. After the loop RP_WGMMA_TAIL more are added. The result of
  * a thread is the exclusive or of its accumulators.
  *
  * Shared memory: K-major, no swizzle. A core matrix is 8 rows of 16 bytes; the two core matrices

@@ -2,7 +2,9 @@
  *
  * Parameter blocks of the host library (libnvperf_host.so) as far as they are served here, declared
  * from their documented layout and held against the toolkit's headers by
- * tests/unit/emu_doors/abi_nvperf.c. size: of the block as its caller knows it.
+ * tests/unit/emu_doors/abi_older.c. size: of the block as its caller knows it. The tracer has
+ * declarations of its own (profiler/tracer/nvpw_abi.h): with shared ones a wrong layout would be
+ * wrong on both sides, and no test against this library could tell.
  */
 #ifndef EMU_NVPERF_ABI_H
 #define EMU_NVPERF_ABI_H

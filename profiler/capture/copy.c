@@ -313,3 +313,13 @@ void rp_copier_free(rp_copier *copier) {
     free(copier->process_time_s);
     free(copier->config_collective);
 }
+
+rp_code rp_copy_warnings(rp_capture *from, rp_capture *into, rp_error *error) {
+    rp_copier copier = {.from = from, .into = into, .error = error};
+    rp_code code = rp_db_each(from,
+                              "SELECT severity, text FROM notes WHERE severity <> 'info' AND NOT"
+                              " derived ORDER BY id",
+                              copy_note, &copier, error);
+    rp_copier_free(&copier);
+    return code;
+}

@@ -33,4 +33,8 @@ typedef struct rp_copier {
 rp_code rp_copy_capture(rp_copier *copier);
 void rp_copier_free(rp_copier *copier);
 
+/* Notes of FROM that are no mere information: what makes its numbers less than they look stays with
+ * these when only its counts are taken. Notes that are derived are made anew. */
+rp_code rp_copy_warnings(rp_capture *from, rp_capture *into, rp_error *error);
+
 #endif

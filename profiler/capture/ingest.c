@@ -279,14 +279,14 @@ static rp_code note_status(ingest *in, const uint8_t *payload, size_t length) {
             snprintf(in->devices[s.detail].chip, sizeof in->devices[s.detail].chip, "%.*s", n,
                      words);
         if (s.code)
-            return note(in, "info",
+            return note(in, "warning",
                         "was counted by CUPTI's profiler sessions, the older way: it has been run "
                         "on the emulated device only");
         return RP_OK;
     case SPOOL_STAGE_LEFT_OUT:
         return note(in, "warning", "did not count %.*s", n, words);
     case SPOOL_STAGE_GRAPH_ORDER:
-        return note(in, "info",
+        return note(in, "warning",
                     "has CUDA graphs with branches: counters are given to their kernels in the "
                     "order in which the nodes were added, each after what it depends on. A device "
                     "that runs branches in another order mixes those of different kernels up");

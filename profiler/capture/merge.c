@@ -341,6 +341,10 @@ static rp_code note_times(merger *m) {
                                ratio);
 }
 
+static rp_code copy_warnings(merger *m) {
+    return rp_copy_warnings(m->counts, m->into, m->error);
+}
+
 static rp_code note_devices(merger *m) {
     char *names[2] = {NULL, NULL};
     rp_capture *const captures[2] = {m->times, m->counts};
@@ -382,7 +386,7 @@ rp_code rp_capture_merge(rp_capture *times, rp_capture *counts, rp_capture *into
     merger m = {.times = times, .counts = counts, .into = into, .error = error, .matching = -1};
     static rp_code (*const steps[])(merger *) = {index_counts, copy_times,     check_matches,
                                                  copy_counts,  note_unmatched, note_uncounted,
-                                                 note_times,   note_devices};
+                                                 note_times,   copy_warnings,  note_devices};
     rp_code code = RP_OK;
     for (size_t i = 0; code == RP_OK && i < sizeof steps / sizeof *steps; i++)
         code = steps[i](&m);

@@ -408,13 +408,6 @@ static rp_code note_differences(merger *m, const char *name, const differences *
     return code;
 }
 
-static rp_code copy_note(void *context, sqlite3_stmt *row) {
-    merger *m = context;
-    const char *severity = (const char *)sqlite3_column_text(row, 0);
-    const char *text = (const char *)sqlite3_column_text(row, 1);
-    return severity && text ? rp_capture_add_note(m->into, severity, m->error, "%s", text) : RP_OK;
-}
-
 /* ---- All of it ------------------------------------------------------------------------------- */
 
 static rp_code merge_run(merger *m, const rp_counted_run *counted, int64_t number) {
@@ -446,10 +439,7 @@ static rp_code merge_run(merger *m, const rp_counted_run *counted, int64_t numbe
     if (code == RP_OK)
         code = note_differences(m, counted->name, &d);
     if (code == RP_OK)
-        code = rp_db_each(counted->capture,
-                          "SELECT severity, text FROM notes WHERE severity <> 'info' AND NOT"
-                          " derived ORDER BY id",
-                          copy_note, m, m->error);
+        code = rp_copy_warnings(counted->capture, m->into, m->error);
 out:
     free(targets);
     free_run(&run);

@@ -49,10 +49,13 @@ check ProfilerBeginPass=7 cuptiProfilerBeginPass
 check ProfilerEndPass=7 cuptiProfilerEndPass 0
 check ProfilerFlushCounterData=999 cuptiProfilerFlushCounterData 0
 
-# Where nothing is refused, the capture says which way it was.
-"$roofprof" --emulate A100 --mode replay -q -o c.roof -- "$program" >out 2>err || fail "exit code $?"
-sqlite3 c.roof "select text from notes" | grep -q "counted by CUPTI's profiler sessions.*emulated device only" ||
-    fail "the way of counting is not said"
+# Where nothing is refused, the capture says which way it was, those that are made of several runs too.
+for mode in "--mode replay" "--mode sampled" "--mode rerun" "--mode replay --runs 2"; do
+    # shellcheck disable=SC2086 # a mode is one or two options
+    "$roofprof" --emulate A100 $mode -q -o c.roof -- "$program" >out 2>err || fail "$mode: exit code $?"
+    sqlite3 c.roof "select text from notes" | grep -q "counted by CUPTI's profiler sessions.*emulated device only" ||
+        fail "$mode: the way of counting is not said"
+done
 ROOFPROF_CUPTI=$ROOFPROF_EMULATOR/libcupti.so.13 "$roofprof" --emulate A100 --mode replay -q -o d.roof -- "$program" >out 2>err
 sqlite3 d.roof "select text from notes" | grep -q "profiler sessions" && fail "the range profiler is there and not used"
 ROOFPROF_SESSIONS=1 ROOFPROF_CUPTI=$ROOFPROF_EMULATOR/libcupti.so.13 "$roofprof" --emulate A100 --mode replay -q -o e.roof \
